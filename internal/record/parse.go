@@ -1,0 +1,132 @@
+package record
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// ErrNotObject is the reason why a line is not a record: it is not one JSON object in valid UTF-8.
+var ErrNotObject = errors.New("not a JSON object")
+
+// Check tells whether line (with or without its '\n') is one whole JSON object in valid UTF-8, and so may be
+// committed to a log. Its error wraps ErrNotObject.
+func Check(line []byte) error {
+	t := bytes.TrimLeft(line, " \t\r\n")
+	if len(t) == 0 {
+		return fmt.Errorf("%w: the line is empty", ErrNotObject)
+	}
+	if t[0] != '{' {
+		return fmt.Errorf("%w: it starts with %q", ErrNotObject, t[0])
+	}
+	if !utf8.Valid(line) {
+		return fmt.Errorf("%w: it is not valid UTF-8", ErrNotObject)
+	}
+	if !json.Valid(line) {
+		return fmt.Errorf("%w: it is not valid JSON", ErrNotObject)
+	}
+	return nil
+}
+
+// Parse reads one line of a log as record number n at byte offset off. Fields of an unexpected type are
+// passed over, never an error: the log is truth, and a field that ctxfs does not know must not hide a record.
+func Parse(line []byte, n int, off int64) (Record, error) {
+	r := Record{N: n, Off: off, Len: len(line)}
+	var top map[string]json.RawMessage
+	if err := json.Unmarshal(line, &top); err != nil || top == nil {
+		return r, fmt.Errorf("messages:%d: %w", n, ErrNotObject)
+	}
+	fields(&r, top)
+	if r.Role == "" {
+		unwrap(&r, top)
+	}
+	if len(r.Blocks) == 0 {
+		r.Blocks = contentBlocks(&r, top)
+	}
+	return r, nil
+}
+
+// fields reads what stands beside the content.
+func fields(r *Record, top map[string]json.RawMessage) {
+	r.ID = firstString(top, "id", "uuid")
+	r.Parent = firstString(top, "parent", "parent_id", "parentUuid")
+	r.Role = firstString(top, "role")
+	r.Name = firstString(top, "name", "speaker")
+	r.Type = firstString(top, "type")
+	r.Time = firstTime(top, "created_at", "timestamp", "time", "ts")
+	r.Compaction = r.Type == "compaction" || isTrue(top["isCompactSummary"])
+	r.Sidechain = isTrue(top["sidechain"]) || isTrue(top["isSidechain"])
+}
+
+// unwrap reads a line whose message stands under "message", as coding agents log it.
+func unwrap(r *Record, top map[string]json.RawMessage) {
+	var inner map[string]json.RawMessage
+	if json.Unmarshal(top["message"], &inner) != nil || inner == nil {
+		return
+	}
+	r.Role = firstString(inner, "role")
+	r.Blocks = contentBlocks(r, inner)
+}
+
+func firstString(m map[string]json.RawMessage, keys ...string) string {
+	for _, k := range keys {
+		if s := str(m[k]); s != "" {
+			return s
+		}
+	}
+	return ""
+}
+
+// str gives a JSON string's value, a number's or boolean's text, and nothing for the rest.
+func str(raw json.RawMessage) string {
+	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
+		return ""
+	}
+	if raw[0] != '"' {
+		return string(raw)
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+func isTrue(raw json.RawMessage) bool { return string(raw) == "true" }
+
+func firstTime(m map[string]json.RawMessage, keys ...string) time.Time {
+	for _, k := range keys {
+		if t := parseTime(m[k]); !t.IsZero() {
+			return t
+		}
+	}
+	return time.Time{}
+}
+
+// parseTime reads RFC 3339 text, or a Unix time in seconds or milliseconds (told apart by size).
+func parseTime(raw json.RawMessage) time.Time {
+	if len(raw) == 0 {
+		return time.Time{}
+	}
+	if raw[0] == '"' {
+		s := str(raw)
+		for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05", "2006-01-02"} {
+			if t, err := time.Parse(layout, strings.TrimSpace(s)); err == nil {
+				return t.UTC()
+			}
+		}
+		return time.Time{}
+	}
+	var f float64
+	if json.Unmarshal(raw, &f) != nil || f <= 0 || f > 1e14 {
+		return time.Time{}
+	}
+	if f > 1e11 {
+		return time.UnixMilli(int64(f)).UTC()
+	}
+	return time.Unix(int64(f), int64((f-float64(int64(f)))*1e9)).UTC()
+}
