@@ -1,0 +1,185 @@
+package token
+
+// splitter gives the end of the match of an encoding's pattern at b[i], for i < len(b) and valid UTF-8. The
+// patterns, from tiktoken_ext/openai_public.py, stand at each splitter; a match never depends on what is
+// before i, and there is one at every i.
+type splitter func(c *classes, b []byte, i int) int
+
+func splitterOf(name string) splitter {
+	switch name {
+	case "o200k_base":
+		return o200k
+	case "cl100k_base":
+		return cl100k
+	}
+	return p50k
+}
+
+// o200k matches
+//
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
+//	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func o200k(c *classes, b []byte, i int) int {
+	k, n := c.at(b, i)
+	switch {
+	case k&(letter|mark) != 0:
+		return c.cased(b, i)
+	case k == number:
+		return c.digits(b, i+n)
+	case k == newline:
+		return c.blanks(b, i)
+	}
+	next, _ := c.at(b, i+n)
+	switch {
+	case next&(letter|mark) != 0:
+		return c.cased(b, i+n)
+	case k == other || b[i] == ' ' && next == other:
+		return tail(b, c.run(b, i+n, symbol), '/')
+	}
+	return c.blanks(b, i)
+}
+
+// cased matches a word: first what may be upper case, then what may be lower case. What has no case may be
+// either, so where no lower case follows, the pattern steps back to the last such character; and where there
+// is none, its second form takes the upper case alone. A mark at the start can be read as the optional
+// character before the word or as its first one, with the same end.
+func (c *classes) cased(b []byte, i int) int {
+	last := -1 // the end of the last caseless character
+	k, n := c.at(b, i)
+	for k&(upper|caseless|mark) != 0 {
+		i += n
+		if k != upper {
+			last = i
+		}
+		k, n = c.at(b, i)
+	}
+	switch {
+	case k == lower:
+		i = c.run(b, i+n, lower|caseless|mark)
+	case last >= 0:
+		i = last
+	}
+	return i + contraction(b, i)
+}
+
+// cl100k matches
+//
+//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
+func cl100k(c *classes, b []byte, i int) int {
+	k, n := c.at(b, i)
+	switch {
+	case k&letter != 0:
+		return c.run(b, i+n, letter)
+	case k == number:
+		return c.digits(b, i+n)
+	case k == newline:
+		return c.blanks(b, i)
+	}
+	if n := contraction(b, i); n > 0 {
+		return i + n
+	}
+	next, _ := c.at(b, i+n)
+	switch {
+	case next&letter != 0:
+		return c.run(b, i+n, letter)
+	case k&symbol != 0 || b[i] == ' ' && next&symbol != 0:
+		return tail(b, c.run(b, i+n, symbol), '\n')
+	}
+	return c.blanks(b, i)
+}
+
+// p50k, of r50k_base too, matches
+//
+//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+func p50k(c *classes, b []byte, i int) int {
+	if n := contraction(b, i); n > 0 && isLower(b[i+1:i+n]) {
+		return i + n
+	}
+	start := i
+	if b[i] == ' ' {
+		i++
+	}
+	k, n := c.at(b, i)
+	for _, set := range [...]class{letter, number, symbol} {
+		if k&set != 0 {
+			return c.run(b, i+n, set)
+		}
+	}
+	return c.trailing(b, start, c.run(b, start, blank))
+}
+
+// digits ends \p{N}{1,3} after its first character.
+func (c *classes) digits(b []byte, i int) int {
+	for range 2 {
+		k, n := c.at(b, i)
+		if k != number {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+// tail takes the line ends after a run of symbols, and the extra byte.
+func tail(b []byte, i int, extra byte) int {
+	for i < len(b) && (b[i] == '\r' || b[i] == '\n' || b[i] == extra) {
+		i++
+	}
+	return i
+}
+
+// blanks matches \s*[\r\n]+|\s+(?!\S)|\s+: up to the last line end of the run, if any.
+func (c *classes) blanks(b []byte, i int) int {
+	end := c.run(b, i, blank)
+	for j := end; j > i; j-- {
+		if b[j-1] == '\n' || b[j-1] == '\r' {
+			return j
+		}
+	}
+	return c.trailing(b, i, end)
+}
+
+// trailing matches \s+(?!\S)|\s+ where the blanks end at end: the last one is left to what follows it.
+func (c *classes) trailing(b []byte, i, end int) int {
+	if end == len(b) {
+		return end
+	}
+	last := end - 1
+	for b[last]&0xC0 == 0x80 { // a blank can be three bytes long
+		last--
+	}
+	if last == i {
+		return end
+	}
+	return last
+}
+
+// contraction gives the length of (?i:'s|'t|'re|'ve|'m|'ll|'d) at b[i], or 0. U+017F, a long s, folds to s.
+func contraction(b []byte, i int) int {
+	if i+1 >= len(b) || b[i] != '\'' {
+		return 0
+	}
+	first, second := b[i+1]|0x20, byte(0)
+	if i+2 < len(b) {
+		second = b[i+2]
+	}
+	switch {
+	case first == 's' || first == 't' || first == 'm' || first == 'd':
+		return 2
+	case b[i+1] == 0xC5 && second == 0xBF:
+		return 3
+	case (first == 'r' || first == 'v') && second|0x20 == 'e', first == 'l' && second|0x20 == 'l':
+		return 3
+	}
+	return 0
+}
+
+func isLower(b []byte) bool {
+	for _, c := range b {
+		if c < 'a' || c > 'z' {
+			return false
+		}
+	}
+	return true
+}
