@@ -60,6 +60,7 @@ func fields(r *Record, top map[string]json.RawMessage) {
 	r.Time = firstTime(top, "created_at", "timestamp", "time", "ts")
 	r.Compaction = r.Type == "compaction" || isTrue(top["isCompactSummary"])
 	r.Sidechain = isTrue(top["sidechain"]) || isTrue(top["isSidechain"])
+	r.Meta = isTrue(top["is_meta"]) || isTrue(top["isMeta"])
 }
 
 // unwrap reads a line whose message stands under "message", as coding agents log it.

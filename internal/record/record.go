@@ -21,6 +21,9 @@ type Record struct {
 	Compaction bool
 	// Sidechain marks a record of a child agent that was logged among the parent's.
 	Sidechain bool
+	// Meta marks a record that a program wrote in the speaker's name: a runtime's caveat, a local command's
+	// output, instructions that are sent along ("is_meta", "isMeta").
+	Meta bool
 }
 
 // BlockKind says what a Block is.
@@ -52,7 +55,7 @@ type Block struct {
 // IsUser tells whether r is words from the person or program that the agent serves: not a tool's result in a
 // user's record, not a runtime's own note.
 func (r *Record) IsUser() bool {
-	if r.Role != "user" || r.Compaction || r.Sidechain {
+	if r.Role != "user" || r.Compaction || r.Sidechain || r.Meta {
 		return false
 	}
 	for i := range r.Blocks {
