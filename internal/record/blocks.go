@@ -9,7 +9,7 @@ import (
 func contentBlocks(r *Record, m map[string]json.RawMessage) []Block {
 	blocks := parts(m["content"])
 	if r.Role == "tool" || r.Role == "function" || r.Role == "toolResult" {
-		return []Block{asResult(m, blocks)}
+		return asResults(m, blocks)
 	}
 	if t := firstString(m, "reasoning_content"); t != "" {
 		blocks = append([]Block{{Kind: Thinking, Text: t}}, blocks...)
@@ -22,17 +22,16 @@ func contentBlocks(r *Record, m map[string]json.RawMessage) []Block {
 	return append(blocks, toolCalls(m)...)
 }
 
-// asResult makes one tool result of an OpenAI "tool" message. Blocks that already are results win.
-func asResult(m map[string]json.RawMessage, blocks []Block) Block {
-	res := Block{Kind: ToolResult, CallID: firstString(m, "tool_call_id", "toolCallId"), Name: firstString(m, "name", "toolName"),
-		IsError: isTrue(m["is_error"]) || isTrue(m["isError"])}
-	for i, b := range blocks {
-		if b.Kind == ToolResult {
-			return blocks[i]
+// asResults makes one tool result of an OpenAI "tool" message. Where blocks already are results (a record may answer
+// several calls at once), they stay as they are.
+func asResults(m map[string]json.RawMessage, blocks []Block) []Block {
+	for i := range blocks {
+		if blocks[i].Kind == ToolResult {
+			return blocks
 		}
 	}
-	res.Text = resultText(blocks)
-	return res
+	return []Block{{Kind: ToolResult, CallID: firstString(m, "tool_call_id", "toolCallId"), Name: firstString(m, "name", "toolName"),
+		Text: resultText(blocks), IsError: isTrue(m["is_error"]) || isTrue(m["isError"])}}
 }
 
 // toolCalls reads OpenAI's "tool_calls", and the older "function_call".
