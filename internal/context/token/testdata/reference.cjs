@@ -1,0 +1,8 @@
+// Reads a JSON array of texts, writes one line for each: the counts of the reference, npm tiktoken@1.0.22, in the
+// order of the encodings named on the command line. Run by `go test -run Golden -update` with NODE_PATH set to a
+// node_modules that holds it.
+const { get_encoding } = require("tiktoken");
+const encodings = process.argv.slice(2).map((name) => get_encoding(name));
+const texts = JSON.parse(require("fs").readFileSync(0, "utf8"));
+const lines = texts.map((text) => encodings.map((e) => e.encode_ordinary(text).length).join("\t") + "\n");
+process.stdout.write(lines.join(""));
