@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"ctxfs/internal/record"
+
+	"github.com/spf13/cobra"
+)
+
+// agentFlags say which session of an agent a command is about.
+type agentFlags struct {
+	mount, session string
+	model          bool
+}
+
+func (a *agentFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	cmd.Flags().StringVar(&a.session, "session", "", "session (default: the agent's current one)")
+	cmd.Flags().BoolVar(&a.model, "model", false, "AGENT names a model")
+}
+
+// dir gives the session's directory in the mount.
+func (a *agentFlags) dir(agent string) (string, error) {
+	point, err := pickMount(a.mount)
+	if err != nil {
+		return "", err
+	}
+	kind := filepath.Join("agent", agent)
+	if a.model {
+		kind = filepath.Join("model", agent+".d")
+	}
+	sessions := filepath.Join(point, "home", strconv.Itoa(os.Getuid()), kind, "session")
+	if a.session == "" {
+		data, err := os.ReadFile(filepath.Join(sessions, "index", "current"))
+		if err != nil {
+			return "", fmt.Errorf("agent %s: %w", agent, err)
+		}
+		if a.session = strings.TrimSpace(string(data)); a.session == "" {
+			return "", fmt.Errorf("agent %s has no session yet: %w", agent, os.ErrNotExist)
+		}
+	}
+	return filepath.Join(sessions, a.session), nil
+}
+
+func newHistory() *cobra.Command {
+	var a agentFlags
+	var last int
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "history AGENT", Short: "show the messages of an agent's session",
+		Example: "  ctxfs history coder\n  ctxfs history coder --session fix-42 -n 20\n  ctxfs history coder --json | jq -r .role", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.dir(args[0])
+			if err != nil {
+				return err
+			}
+			f, err := os.Open(filepath.Join(dir, "messages.jsonl"))
+			if err != nil {
+				return err
+			}
+			defer f.Close()
+			return showHistory(cmd.OutOrStdout(), f, last, asJSON)
+		},
+	}
+	a.add(cmd)
+	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last N records")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as they are, a line each")
+	return cmd
+}
+
+// showHistory prints records, all or the last ones.
+func showHistory(w io.Writer, log io.Reader, last int, asJSON bool) error {
+	out := bufio.NewWriter(w)
+	var ring [][]byte
+	r := bufio.NewReaderSize(log, 1<<16)
+	n := 0
+	show := func(line []byte, n int) error {
+		if asJSON {
+			_, err := out.Write(line)
+			return err
+		}
+		return showRecord(out, line, n)
+	}
+	for {
+		line, err := r.ReadBytes('\n')
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		n++
+		if last <= 0 {
+			if err := show(line, n); err != nil {
+				return err
+			}
+			continue
+		}
+		if ring = append(ring, line); len(ring) > last {
+			ring = ring[1:]
+		}
+	}
+	for i, line := range ring {
+		if err := show(line, n-len(ring)+1+i); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// showRecord prints one record for people: a head line with number, time and speaker, then its blocks.
+func showRecord(w io.Writer, line []byte, n int) error {
+	r, err := record.Parse(line, n, 0)
+	if err != nil {
+		_, err = fmt.Fprintf(w, "── %d  unreadable: %v\n", n, err)
+		return err
+	}
+	head := fmt.Sprintf("── %d  %s", n, orElse(r.Role, "record"))
+	if !r.Time.IsZero() {
+		head += "  " + r.Time.Format("2006-01-02 15:04:05")
+	}
+	fmt.Fprintln(w, head)
+	for i := range r.Blocks {
+		fmt.Fprintln(w, printable(blockText(&r.Blocks[i])))
+	}
+	if len(r.Blocks) == 0 {
+		fmt.Fprintln(w, printable(strings.TrimSpace(string(line))))
+	}
+	return nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+func blockText(b *record.Block) string {
+	switch b.Kind {
+	case record.Thinking:
+		return "(thinking) " + b.Text
+	case record.ToolUse:
+		return "→ " + b.Name + " " + b.Input
+	case record.ToolResult:
+		return "← " + b.Text
+	case record.Image:
+		return b.Placeholder()
+	}
+	return b.Text
+}
+
+func newLatest() *cobra.Command {
+	var a agentFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "latest AGENT", Short: "show an agent's latest words",
+		Example: "  ctxfs latest coder", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.dir(args[0])
+			if err != nil {
+				return err
+			}
+			data, err := os.ReadFile(filepath.Join(dir, "latest.md"))
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), map[string]string{"agent": args[0], "session": filepath.Base(dir), "text": string(data)})
+			}
+			fmt.Fprint(cmd.OutOrStdout(), printable(string(data)))
+			return nil
+		},
+	}
+	a.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,20 @@
+// Command ctxfs mounts the sessions of AI agents as plain files and builds context packs from them.
+package main
+
+import (
+	"io"
+	"os"
+)
+
+func main() {
+	os.Exit(run(os.Args, os.Stdout, os.Stderr))
+}
+
+// run is the whole program: it gives the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	root := newRoot(args[0])
+	root.SetArgs(mountHelperArgs(root, args[1:]))
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return exitCode(root.Execute(), stderr)
+}

@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ctxfs/internal/fsnode"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+// mountFlags are the flags of `ctxfs mount`, after -o was read into them.
+type mountFlags struct {
+	store      string
+	background bool
+	allowOther bool
+	budget     int
+	tokenizer  string
+	options    []string // -o, as given
+	kernel     []string // what of -o goes to mount(2)
+	debug      bool
+}
+
+func newMount() *cobra.Command {
+	var m mountFlags
+	cmd := &cobra.Command{
+		Use:   "mount MOUNTPOINT",
+		Short: "serve a store of sessions at a mountpoint",
+		Long: `Serve a store of sessions at MOUNTPOINT, in the foreground until it is unmounted or gets SIGINT or SIGTERM.
+
+From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR and
+the usual options of mount(8).`,
+		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  mount -t fuse.ctxfs /var/lib/ctxfs /ctx -o allow_other",
+		Args:    exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := m.readOptions(); err != nil {
+				return err
+			}
+			return m.run(cmd, args[0])
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&m.store, "store", "", "directory of the store (default "+defaultStore()+")")
+	fl.BoolVar(&m.background, "background", false, "return when the mount is ready, and serve on in the background")
+	fl.BoolVar(&m.allowOther, "allow-other", false, "let other users in, each to their own home (as an ordinary user: needs user_allow_other in /etc/fuse.conf)")
+	fl.IntVar(&m.budget, "budget", session.DefaultBudget, "budget in tokens of sessions that do not set one")
+	fl.StringVar(&m.tokenizer, "tokenizer", "", "tokenizer of sessions that do not set one (default o200k_base)")
+	fl.StringSliceVarP(&m.options, "options", "o", nil, "options as mount(8) takes them, with commas between")
+	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's")
+	return cmd
+}
+
+// defaultStore is the store when none is named (design: section 8).
+func defaultStore() string {
+	if os.Geteuid() == 0 {
+		return "/var/lib/ctxfs"
+	}
+	if dir := os.Getenv("XDG_DATA_HOME"); dir != "" {
+		return filepath.Join(dir, "ctxfs")
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "ctxfs-store"
+	}
+	return filepath.Join(home, ".local/share/ctxfs")
+}
+
+// readOptions takes -o apart: what is ctxfs's own, what the kernel takes, and what only mount(8) and fstab(5) know.
+func (m *mountFlags) readOptions() error {
+	for _, o := range m.options {
+		key, value, _ := strings.Cut(o, "=")
+		var err error
+		switch key {
+		case "allow_other":
+			m.allowOther = true
+		case "store":
+			m.store = value
+		case "budget":
+			m.budget, err = strconv.Atoi(value)
+		case "tokenizer":
+			m.tokenizer = value
+		case "dev", "nodev", "suid", "nosuid", "exec", "noexec":
+			m.kernel = append(m.kernel, o)
+		case "", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime":
+		default:
+			if !strings.HasPrefix(key, "x-") && !strings.HasPrefix(key, "comment") {
+				return usageError{fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, [no]dev, [no]suid, [no]exec", o)}
+			}
+		}
+		if err != nil {
+			return usageError{fmt.Sprintf("-o %s: not a number", o)}
+		}
+	}
+	if m.budget <= 0 || m.budget > session.MaxBudget {
+		return usageError{fmt.Sprintf("a budget is a number of tokens from 1 to %d, not %d", session.MaxBudget, m.budget)}
+	}
+	if m.store == "" {
+		m.store = defaultStore()
+	}
+	return nil
+}
+
+func (m *mountFlags) run(cmd *cobra.Command, point string) error {
+	point, err := filepath.Abs(point)
+	if err != nil {
+		return err
+	}
+	if err := mounts.Check(point); err != nil {
+		return withMkdirHint(err, point)
+	}
+	if err := mounts.Overlap(m.store, point); err != nil {
+		return err
+	}
+	if m.background && os.Getenv(readyEnv) == "" {
+		return inBackground(cmd, m.store)
+	}
+	err = m.serve(cmd, point)
+	tellReady(err)
+	return err
+}
+
+func withMkdirHint(err error, point string) error {
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w (make it first: mkdir -p %s)", err, point)
+	}
+	return err
+}
+
+// serve mounts and serves until the mount is gone.
+func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
+	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Options: m.kernel, Version: version, Debug: m.debug})
+	if err != nil {
+		return err
+	}
+	server, err := fs.Mount()
+	if err != nil {
+		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
+	}
+	stop := unmountOnSignal(server, point)
+	defer stop()
+	go server.Serve()
+	if err := server.WaitMount(); err != nil {
+		return err
+	}
+	if !m.background {
+		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: serving %s at %s; end with Ctrl-C or: ctxfs umount %s\n", m.store, point, point)
+	}
+	tellReady(nil)
+	server.Wait()
+	return nil
+}
+
+// unmountOnSignal unmounts at SIGINT and SIGTERM. While files are open the kernel refuses; then the mount is
+// detached: open files go on to work until they are closed, and no new ones come.
+func unmountOnSignal(server interface{ Unmount() error }, point string) (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	go func() {
+		for range c {
+			if server.Unmount() == nil {
+				return
+			}
+			_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
+			time.Sleep(10 * time.Millisecond)
+		}
+	}()
+	return func() { signal.Stop(c); close(c) }
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strconv"
+
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+func newPack() *cobra.Command {
+	var opt session.PackOptions
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "pack SESSION-PATH", Short: "print the pack of a session, in a mount or in a store",
+		Long: `Print what context/pack.md (with --json: context/pack.json) of the session would be with these options. SESSION-PATH
+is the session's directory under a mountpoint, or in a store, mounted or not.`,
+		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if opt.Budget < 0 || opt.Budget > session.MaxBudget || opt.At < 0 {
+				return usageError{fmt.Sprintf("--budget is a number of tokens up to %d, --at a record's number", session.MaxBudget)}
+			}
+			x, done, err := openSession(args[0])
+			if err != nil {
+				return err
+			}
+			defer done()
+			p, err := x.Pack(opt)
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				_, err = cmd.OutOrStdout().Write(p.JSON)
+				return err
+			}
+			_, err = cmd.OutOrStdout().Write(p.Markdown)
+			return err
+		},
+	}
+	cmd.Flags().IntVar(&opt.Budget, "budget", 0, "budget in tokens (default: the session's)")
+	cmd.Flags().StringVar(&opt.Query, "query", "", "rank older records against this text (default: the latest user message)")
+	cmd.Flags().IntVar(&opt.At, "at", 0, "build as of this record (default: the newest)")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print pack.json instead of pack.md")
+	return cmd
+}
+
+var sessionPathRe = regexp.MustCompile(`^(.*)/((?:home/[0-9]+|shared/[^/]+)/(?:agent/[^/]+|model/[^/]+\.d))/session/([^/]+)$`)
+
+// openSession opens the session at a path of a mount or a store, to look at. Both lead to the store's own files.
+func openSession(p string) (*session.Session, func(), error) {
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return nil, nil, err
+	}
+	m := sessionPathRe.FindStringSubmatch(abs)
+	if m == nil {
+		return nil, nil, usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
+	}
+	dir, opt := m[1], session.Options{ReadOnly: true}
+	if mnt, ok, err := mounts.At(dir); err == nil && ok && mnt.Point == dir {
+		status, err := mounts.Status(dir)
+		if err != nil {
+			return nil, nil, err
+		}
+		dir, opt.Tokenizer = status["store"], status["tokenizer"]
+		opt.Budget, _ = strconv.Atoi(status["budget"]) // 0 is the default
+	}
+	store, err := session.Open(dir, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, err := lookSession(store, m[2], m[3])
+	if err != nil {
+		store.Close()
+		return nil, nil, fmt.Errorf("%s: %w", p, err)
+	}
+	return x, func() { store.Close() }, nil
+}
+
+func lookSession(store *session.Store, container, name string) (*session.Session, error) {
+	c, err := store.Container(container)
+	if err != nil {
+		return nil, err
+	}
+	return c.Session(name)
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+// version is set when a release is built: -ldflags "-X main.version=v1.2.3".
+var version = "0.1.0-dev"
+
+func newRoot(program string) *cobra.Command {
+	name := filepath.Base(program)
+	if name != "ctx" {
+		name = "ctxfs"
+	}
+	root := &cobra.Command{
+		Use:   name,
+		Short: "keep agents' sessions as plain files and pack their context under a token budget",
+		Long: `ctxfs mounts a tree of agent sessions as ordinary files. Agents append lines to messages.jsonl;
+context/pack.md is what a model should see next, under the budget in context/budget.`,
+		Example:       "  ctxfs mount /ctx --background\n  mkdir -p /ctx/home/$(id -u)/agent/coder/session/fix-42\n  cat /ctx/home/$(id -u)/agent/coder/session/fix-42/context/pack.md",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newPack(), newImport(), newGC(), newVerify(), newVersion())
+	return root
+}
+
+// mountHelperArgs understands the call of mount(8) for `mount -t fuse.ctxfs STORE MOUNTPOINT -o OPTIONS` and fstab:
+// mount.fuse3 runs `ctxfs STORE MOUNTPOINT -o OPTIONS` and expects it to go to the background.
+func mountHelperArgs(root *cobra.Command, args []string) []string {
+	if len(args) < 2 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[1], "-") || !filepath.IsAbs(args[1]) {
+		return args
+	}
+	for _, c := range root.Commands() {
+		if c.Name() == args[0] || c.HasAlias(args[0]) {
+			return args
+		}
+	}
+	if slices.Contains([]string{"help", "completion", "__complete", "__completeNoDesc"}, args[0]) {
+		return args
+	}
+	out := []string{"mount", args[1], "--background"}
+	if filepath.IsAbs(args[0]) {
+		out = append(out, "--store", args[0])
+	}
+	return append(out, args[2:]...)
+}
+
+// The exit codes of ctxfs. They are part of its interface (README.md, Exit codes).
+const (
+	exitOK       = 0
+	exitFailed   = 1  // the work could not be done
+	exitUsage    = 2  // the command line is wrong
+	exitProblems = 3  // verify found problems, or an import met bad lines
+	exitLocked   = 10 // another ctxfs holds the store or the mountpoint
+	exitNoMount  = 11 // no ctxfs is mounted, or its mountpoint is stale
+	exitNotFound = 12 // the session, agent or file is not there
+)
+
+// problems is an error that was already shown in full.
+type problems struct{ text string }
+
+func (p problems) Error() string { return p.text }
+
+var errNoMount = errors.New("no ctxfs is mounted (mount one with: ctxfs mount /ctx)")
+
+// exitCode tells people what went wrong, and programs by the code.
+func exitCode(err error, stderr io.Writer) int {
+	if err == nil {
+		return exitOK
+	}
+	fmt.Fprintln(stderr, "ctxfs:", printable(err.Error()))
+	var rule *session.Error
+	var p problems
+	var child childError
+	switch {
+	case errors.As(err, &child):
+		return child.code
+	case errors.As(err, &p):
+		return exitProblems
+	case errors.As(err, &rule) && rule.Kind == session.Locked:
+		return exitLocked
+	case errors.As(err, &rule) && rule.Kind == session.NotFound, errors.Is(err, fs.ErrNotExist):
+		return exitNotFound
+	case errors.Is(err, errNoMount), errors.Is(err, mounts.ErrStale):
+		return exitNoMount
+	case errors.As(err, new(usageError)):
+		return exitUsage
+	}
+	return exitFailed
+}
+
+// usageError is a wrong command line.
+type usageError struct{ text string }
+
+func (u usageError) Error() string { return u.text }
+
+// exactArgs is cobra's, with an error that says how the command is called.
+func exactArgs(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != n {
+			return usageError{fmt.Sprintf("usage: %s (see %s --help)", cmd.UseLine(), cmd.CommandPath())}
+		}
+		return nil
+	}
+}
+
+func newVersion() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "version", Short: "show the version", Example: "  ctxfs version --json", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			v := map[string]string{"version": version}
+			if info, ok := debug.ReadBuildInfo(); ok {
+				v["go"] = info.GoVersion
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), v)
+			}
+			fmt.Fprintln(cmd.OutOrStdout(), "ctxfs", v["version"], v["go"])
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

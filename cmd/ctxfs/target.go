@@ -1,0 +1,200 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strconv"
+
+	"ctxfs/internal/beneath"
+	"ctxfs/internal/cas"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+)
+
+// target is where sessions are imported: a mount, or a store that is not mounted.
+type target interface {
+	// create makes the session, which must not exist yet.
+	create(agent, name string) (*sink, error)
+	close()
+}
+
+// sink writes one session: it is an importer.Sink.
+type sink struct {
+	dir              string // the session's directory, for people
+	messages, events lineWriter
+	blobs            *cas.Dir
+}
+
+type lineWriter interface {
+	line(data []byte) error
+	close() error
+}
+
+func (s *sink) Message(line []byte) error { return s.messages.line(line) }
+func (s *sink) Event(line []byte) error   { return s.events.line(line) }
+
+func (s *sink) Blob(data []byte) (string, error) {
+	id, err := s.blobs.Put(data)
+	return id.String(), err
+}
+
+func (s *sink) close() error { return errors.Join(s.messages.close(), s.events.close()) }
+
+func (f *importFlags) target() (target, error) {
+	if f.store == "" {
+		point, err := pickMount(f.mount)
+		if err == nil {
+			return newMountTarget(point)
+		}
+		if f.mount != "" || !errors.Is(err, errNoMount) {
+			return nil, err
+		}
+		f.store = defaultStore()
+	}
+	store, err := session.Open(f.store, session.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return &storeTarget{store: store, by: session.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}}, nil
+}
+
+// mountTarget writes through a mount, with ordinary writes. Blobs are put into the store beside it, which its owner may:
+// a put is atomic, and comes before the record that names it.
+type mountTarget struct {
+	point string
+	store *beneath.Dir
+}
+
+func newMountTarget(point string) (*mountTarget, error) {
+	status, err := mounts.Status(point)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := beneath.Open(status["store"])
+	if err != nil {
+		return nil, err
+	}
+	return &mountTarget{point: point, store: dir}, nil
+}
+
+func (m *mountTarget) close() { m.store.Close() }
+
+func (m *mountTarget) create(agent, name string) (*sink, error) {
+	home := path.Join("home", strconv.Itoa(os.Getuid()))
+	sessions := filepath.Join(m.point, home, "agent", agent, "session")
+	if err := os.MkdirAll(sessions, 0o700); err != nil {
+		return nil, err
+	}
+	dir := filepath.Join(sessions, name)
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return nil, existsHint(err, name)
+	}
+	messages, err := openAppend(filepath.Join(dir, session.Messages))
+	if err != nil {
+		return nil, err
+	}
+	events, err := openAppend(filepath.Join(dir, session.Events))
+	if err != nil {
+		messages.close()
+		return nil, err
+	}
+	return &sink{dir: dir, messages: messages, events: events, blobs: cas.NewDir(m.store, path.Join(home, session.StateDir, "blob"), beneath.Owner{})}, nil
+}
+
+func existsHint(err error, name string) error {
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: nothing was imported; choose another name with --session (%s is taken)", err, name)
+	}
+	return err
+}
+
+// fileLines appends lines to a file, many in one write.
+type fileLines struct {
+	f *os.File
+	w *bufio.Writer
+}
+
+func openAppend(name string) (*fileLines, error) {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		return nil, err
+	}
+	return &fileLines{f: f, w: bufio.NewWriterSize(f, 1<<20)}, nil
+}
+
+func (l *fileLines) line(data []byte) error {
+	if _, err := l.w.Write(data); err != nil {
+		return err
+	}
+	return l.w.WriteByte('\n')
+}
+
+func (l *fileLines) close() error { return errors.Join(l.w.Flush(), l.f.Sync(), l.f.Close()) }
+
+// storeTarget writes into a store that nothing else holds.
+type storeTarget struct {
+	store *session.Store
+	by    session.Caller
+}
+
+func (s *storeTarget) close() { s.store.Close() }
+
+func (s *storeTarget) create(agent, name string) (*sink, error) {
+	owner := path.Join("home", strconv.Itoa(int(s.by.UID)))
+	c, err := s.store.Container(path.Join(owner, "agent", agent))
+	if err != nil {
+		return nil, err
+	}
+	x, err := c.Create(name, s.by)
+	if err != nil {
+		return nil, existsHint(err, name)
+	}
+	blobs := cas.NewDir(s.store.Dir(), path.Join(owner, session.StateDir, "blob"), beneath.Owner{UID: int(s.by.UID), GID: int(s.by.GID)})
+	return &sink{dir: filepath.Join(s.store.Path(), x.Rel()), messages: &logLines{x: x, name: session.Messages}, events: &logLines{x: x, name: session.Events}, blobs: blobs}, nil
+}
+
+// logLines commits lines to a log of a session, about a megabyte at a time.
+type logLines struct {
+	x    *session.Session
+	name string
+	buf  []byte
+}
+
+func (l *logLines) line(data []byte) error {
+	l.buf = append(append(l.buf, data...), '\n')
+	if len(l.buf) < 1<<20 {
+		return nil
+	}
+	return l.flush()
+}
+
+func (l *logLines) flush() error {
+	if len(l.buf) == 0 {
+		return nil
+	}
+	log, err := l.x.Log(l.name)
+	if err != nil {
+		return err
+	}
+	defer l.x.Release()
+	err = log.Commit(l.buf)
+	l.buf = l.buf[:0]
+	return err
+}
+
+func (l *logLines) close() error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	log, err := l.x.Log(l.name)
+	if err != nil {
+		return err
+	}
+	defer l.x.Release()
+	return log.Sync()
+}

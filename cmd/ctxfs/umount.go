@@ -1,0 +1,66 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"ctxfs/internal/mounts"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+func newUmount() *cobra.Command {
+	var lazy bool
+	cmd := &cobra.Command{
+		Use: "umount MOUNTPOINT", Short: "unmount, and wait until the daemon has let the store go", Aliases: []string{"unmount"},
+		Example: "  ctxfs umount /ctx\n  ctxfs umount --lazy /ctx", Args: exactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			point, err := filepath.Abs(args[0])
+			if err != nil {
+				return err
+			}
+			return umount(point, lazy)
+		},
+	}
+	cmd.Flags().BoolVarP(&lazy, "lazy", "l", false, "detach even while files are open; they work on until they are closed")
+	return cmd
+}
+
+func umount(point string, lazy bool) error {
+	m, ok, err := mounts.At(point)
+	if err != nil {
+		return err
+	}
+	if !ok || m.Point != point {
+		return fmt.Errorf("%s: %w", point, errNoMount)
+	}
+	status, err := mounts.Status(point)
+	if err != nil && !errors.Is(err, unix.ENOTCONN) {
+		return err
+	}
+	pid, _ := strconv.Atoi(status["pid"]) // a stale mount has no daemon to wait for
+	if err := mounts.Unmount(point, lazy || pid == 0); err != nil {
+		if errors.Is(err, unix.EBUSY) {
+			return fmt.Errorf("%w: files are open or a shell stands in it (see: fuser -vm %s; or detach it with: ctxfs umount --lazy %s)", err, point, point)
+		}
+		return err
+	}
+	if pid > 0 && !lazy {
+		waitGone(pid)
+	}
+	return nil
+}
+
+// waitGone waits, for a short time, until a process has ended: then the store's lock is free.
+func waitGone(pid int) {
+	for range 200 {
+		if unix.Kill(pid, 0) == unix.ESRCH {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}

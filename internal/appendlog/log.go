@@ -1,0 +1,164 @@
+// Package appendlog keeps one append-only log of lines: messages.jsonl or events.jsonl of a session. Whole lines are
+// committed in one piece; a torn line that a crash left is set aside when the log is opened; what is refused is
+// kept. Bytes that are in the log are never changed. It knows packages record and beneath.
+package appendlog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"ctxfs/internal/record"
+
+	"golang.org/x/sys/unix"
+)
+
+// MaxLine is the longest line that a log takes, in bytes with its '\n': 64 MiB. A longer one is ErrTooLong.
+const MaxLine = 64 << 20
+
+// ErrTooLong is the error of a line over MaxLine. Programs see EFBIG.
+var ErrTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
+
+// Quarantine keeps bytes that may not enter a log. why is for people.
+type Quarantine func(data []byte, why error)
+
+// Log is an open log. It is safe for concurrent use.
+type Log struct {
+	f          *os.File
+	quarantine Quarantine // set before the log is used by more than one
+
+	// mu is held while lines enter the file: it orders commits. Nothing else is locked under it.
+	mu sync.Mutex
+	// size is the length of the log in bytes: where the last whole line ends. Written under mu.
+	size atomic.Int64
+
+	sync groupSync
+}
+
+// New takes over f, which must be open for reading and appending (O_RDWR|O_APPEND). A torn last line is
+// completed when only its '\n' is missing, else it goes to quarantine and is cut off.
+func New(f *os.File, q Quarantine) (*Log, error) {
+	l := &Log{f: f, quarantine: q}
+	if err := l.recover(); err != nil {
+		return nil, fmt.Errorf("recover %s: %w", f.Name(), err)
+	}
+	return l, nil
+}
+
+// NewReader views the whole lines of f, which may be open for reading only. Nothing is recovered or changed.
+func NewReader(f *os.File) (*Log, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tail, err := tornTail(f, st.Size())
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{f: f}
+	l.size.Store(st.Size() - int64(len(tail)))
+	return l, nil
+}
+
+// SetQuarantine replaces the quarantine that New was given. Call it before the log has a writer.
+func (l *Log) SetQuarantine(q Quarantine) { l.quarantine = q }
+
+// recover finds the end of the last whole line.
+func (l *Log) recover() error {
+	st, err := l.f.Stat()
+	if err != nil {
+		return err
+	}
+	tail, err := tornTail(l.f, st.Size())
+	if err != nil {
+		return err
+	}
+	l.size.Store(st.Size())
+	if len(tail) == 0 {
+		return nil
+	}
+	if record.Check(tail) == nil {
+		return l.Commit([]byte{'\n'})
+	}
+	l.quarantine(tail, errors.New("the last line was torn by a crash"))
+	whole := st.Size() - int64(len(tail))
+	if err := l.f.Truncate(whole); err != nil {
+		return err
+	}
+	l.size.Store(whole)
+	return l.f.Sync()
+}
+
+// tornTail reads what stands after the last '\n' of the first size bytes of f.
+func tornTail(f *os.File, size int64) ([]byte, error) {
+	const step = 64 << 10
+	var tail []byte
+	for at := size; at > 0; {
+		n := min(step, at)
+		at -= n
+		buf := make([]byte, n, int(n)+len(tail))
+		if _, err := f.ReadAt(buf, at); err != nil {
+			return nil, err
+		}
+		if i := bytes.LastIndexByte(buf, '\n'); i >= 0 {
+			return append(buf[i+1:], tail...), nil
+		}
+		tail = append(buf, tail...)
+	}
+	return tail, nil
+}
+
+// Commit appends whole lines in one piece. After an error nothing of them is in the log.
+func (l *Log) Commit(lines []byte) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	size := l.size.Load()
+	if err := writeFull(l.f, lines); err != nil {
+		// What a failed write left behind is no line: take it back, or a reader would see half of one.
+		if terr := l.f.Truncate(size); terr != nil {
+			return errors.Join(err, terr)
+		}
+		return err
+	}
+	l.size.Store(size + int64(len(lines)))
+	return nil
+}
+
+// writeFull writes all of p, going on after a short write: the next try tells why it was short.
+func writeFull(f *os.File, p []byte) error {
+	for len(p) > 0 {
+		n, err := unix.Write(int(f.Fd()), p)
+		if n > 0 {
+			p = p[n:]
+			continue
+		}
+		if err == nil {
+			err = syscall.EIO
+		}
+		if err != unix.EINTR {
+			return &os.PathError{Op: "write", Path: f.Name(), Err: err}
+		}
+	}
+	return nil
+}
+
+// Size is the length of the log in bytes.
+func (l *Log) Size() int64 { return l.size.Load() }
+
+// ReadAt reads the log's bytes, as io.ReaderAt.
+func (l *Log) ReadAt(p []byte, off int64) (int, error) { return l.f.ReadAt(p, off) }
+
+// File is the plain file that holds the log, for the kernel to read from. Do not write to it.
+func (l *Log) File() *os.File { return l.f }
+
+// Sync returns when all that is committed is on disk. Callers that wait at the same time share one flush.
+func (l *Log) Sync() error {
+	return l.sync.do(func() error { return unix.Fdatasync(int(l.f.Fd())) })
+}
+
+// Close gives the file back.
+func (l *Log) Close() error { return l.f.Close() }

@@ -1,0 +1,113 @@
+package appendlog
+
+import (
+	"bytes"
+
+	"ctxfs/internal/record"
+)
+
+// Writer gathers one writer's bytes into lines. A writer is one open file description as one process has it: FUSE's
+// (Fh, LockOwner). The caller keeps it from concurrent use.
+type Writer struct {
+	log     *Log
+	partial []byte // the unfinished line
+	// ended is set when Flush committed a line that lacked its '\n': one that still comes belongs to that line.
+	ended bool
+}
+
+// NewWriter starts a writer on l.
+func (l *Log) NewWriter() *Writer { return &Writer{log: l} }
+
+// Pending is the length of the unfinished line.
+func (w *Writer) Pending() int { return len(w.partial) }
+
+// Write takes the next bytes and commits the lines that they complete, in one piece. The first line that is not a
+// record ends the write with its error (record.ErrNotObject or ErrTooLong): the lines before it stay committed; it
+// and what follows it in data go to quarantine.
+func (w *Writer) Write(data []byte) error {
+	if w.ended && len(data) > 0 {
+		w.ended = false
+		if data = bytes.TrimPrefix(data, []byte{'\n'}); len(data) == 0 {
+			return nil
+		}
+	}
+	last := bytes.LastIndexByte(data, '\n')
+	if last < 0 {
+		return w.gather(data)
+	}
+	whole, rest := data[:last+1], data[last+1:]
+	if len(w.partial) > 0 {
+		whole = append(w.partial[:len(w.partial):len(w.partial)], whole...)
+	}
+	good, err := goodLines(whole)
+	if good > 0 {
+		if cerr := w.log.Commit(whole[:good]); cerr != nil {
+			return cerr // nothing of data was taken: the writer can try again
+		}
+	}
+	w.partial = nil
+	if err != nil {
+		w.keep(whole[good:], rest, err)
+		return err
+	}
+	return w.gather(rest)
+}
+
+// gather adds to the unfinished line.
+func (w *Writer) gather(data []byte) error {
+	if len(data) == 0 {
+		return nil
+	}
+	if len(w.partial)+len(data) >= MaxLine {
+		w.keep(w.partial, data, ErrTooLong)
+		w.partial = nil
+		return ErrTooLong
+	}
+	w.partial = append(w.partial, data...)
+	return nil
+}
+
+// keep puts two pieces that belong together into quarantine.
+func (w *Writer) keep(a, b []byte, why error) {
+	w.log.quarantine(bytes.Join([][]byte{a, b}, nil), why)
+}
+
+// goodLines gives the length of the lines at the head of whole that are records, and why the next one is not.
+func goodLines(whole []byte) (int, error) {
+	for good := 0; good < len(whole); {
+		n := bytes.IndexByte(whole[good:], '\n') + 1
+		if n > MaxLine {
+			return good, ErrTooLong
+		}
+		if err := record.Check(whole[good : good+n]); err != nil {
+			return good, err
+		}
+		good += n
+	}
+	return len(whole), nil
+}
+
+// Flush is for a close(2) that may not be the last: an unfinished line that is a whole record is committed with its
+// '\n'; one that is not is an error, and waits for more bytes or for Close.
+func (w *Writer) Flush() error {
+	if len(w.partial) == 0 {
+		return nil
+	}
+	if err := record.Check(w.partial); err != nil {
+		return err
+	}
+	if err := w.log.Commit(append(w.partial, '\n')); err != nil {
+		return err
+	}
+	w.partial, w.ended = nil, true
+	return nil
+}
+
+// Close ends the writer: an unfinished line that Flush could not commit goes to quarantine.
+func (w *Writer) Close() {
+	err := w.Flush()
+	if len(w.partial) > 0 {
+		w.keep(w.partial, nil, err)
+		w.partial = nil
+	}
+}

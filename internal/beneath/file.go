@@ -1,0 +1,115 @@
+package beneath
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path"
+	"slices"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func sortByName(entries []os.DirEntry) {
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+}
+
+// ErrTooLarge is the error of a read that met more bytes than allowed. It maps to EFBIG.
+var ErrTooLarge = errors.New("file is too large")
+
+// ReadFile reads rel whole, up to limit bytes.
+func (d *Dir) ReadFile(rel string, limit int64) ([]byte, error) {
+	f, err := d.OpenFile(rel, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(data)) > limit {
+		return nil, &os.PathError{Op: "read", Path: rel, Err: ErrTooLarge}
+	}
+	return data, err
+}
+
+// Owner is who a new file belongs to. Chown false: whoever the process runs as.
+type Owner struct {
+	UID, GID int
+	Chown    bool
+}
+
+// WriteFile puts data at rel in one step: a reader, and a crash at any point, meets the old bytes or the new, never
+// a mix. The data is on disk when it returns.
+func (d *Dir) WriteFile(rel string, data []byte, perm uint32, own Owner) error {
+	tmp, err := d.writeTemp(path.Dir(rel), data, perm, own)
+	if err != nil {
+		return err
+	}
+	if err := d.Rename(tmp, rel, 0); err != nil {
+		_ = d.Unlink(tmp) // the rename's error is the one to report
+		return err
+	}
+	return d.Sync(path.Dir(rel))
+}
+
+// writeTemp writes data to a new file in dir, synced, and gives its path.
+func (d *Dir) writeTemp(dir string, data []byte, perm uint32, own Owner) (string, error) {
+	tmp := path.Join(dir, TempPrefix+randomName())
+	f, err := d.OpenFile(tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, perm)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil {
+		err = settle(f, perm, own)
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		_ = d.Unlink(tmp) // the first error is the one to report
+		return "", err
+	}
+	return tmp, nil
+}
+
+func settle(f *os.File, perm uint32, own Owner) error {
+	if own.Chown {
+		if err := f.Chown(own.UID, own.GID); err != nil {
+			return err
+		}
+	}
+	if err := unix.Fchmod(int(f.Fd()), perm); err != nil { // past the umask
+		return err
+	}
+	return f.Sync()
+}
+
+// TempPrefix starts the name of every temporary file that WriteFile makes; a crash may leave one behind.
+const TempPrefix = ".ctxfs-tmp-"
+
+func randomName() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// Sync makes the entries of the directory rel durable.
+func (d *Dir) Sync(rel string) error {
+	f, err := d.OpenFile(rel, unix.O_DIRECTORY|unix.O_RDONLY, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return f.Sync()
+}
+
+// Statfs gives the numbers of the file system that holds d.
+func (d *Dir) Statfs() (unix.Statfs_t, error) {
+	var st unix.Statfs_t
+	// fstatfs(2) works on O_PATH descriptors since Linux 3.12.
+	err := unix.Fstatfs(int(d.f.Fd()), &st)
+	return st, wrap("statfs", ".", err)
+}

@@ -1,0 +1,108 @@
+package cas
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+
+	"ctxfs/internal/beneath"
+)
+
+// ErrCorrupt says that a blob's bytes are not those that its id names.
+var ErrCorrupt = errors.New("blob does not match its id")
+
+// MaxBlob is the largest blob that Get reads back: 1 GiB.
+const MaxBlob = 1 << 30
+
+// Dir is a folder of blobs, each a file at <2 hex>/<id>. Puts are atomic, durable and idempotent, so several
+// processes may put at the same time.
+type Dir struct {
+	root *beneath.Dir
+	rel  string
+	own  beneath.Owner
+}
+
+// NewDir gives the blob folder at rel below root. It is made by the first Put.
+func NewDir(root *beneath.Dir, rel string, own beneath.Owner) *Dir {
+	return &Dir{root: root, rel: rel, own: own}
+}
+
+func (d *Dir) path(id ID) string {
+	name := id.String()
+	return path.Join(d.rel, name[len(prefix):len(prefix)+2], name)
+}
+
+// Put keeps data and gives its id. When it returns, the blob is on disk.
+func (d *Dir) Put(data []byte) (ID, error) {
+	id := Sum(data)
+	p := d.path(id)
+	if st, err := d.root.Stat(p); err == nil && st.Size == int64(len(data)) {
+		return id, nil
+	}
+	made := func(rel string) error {
+		if !d.own.Chown {
+			return nil
+		}
+		return d.root.Chown(rel, d.own.UID, d.own.GID)
+	}
+	if err := d.root.MkdirAll(path.Dir(p), 0o700, made); err != nil {
+		return id, fmt.Errorf("blob %v: %w", id, err)
+	}
+	if err := d.root.WriteFile(p, data, 0o400, d.own); err != nil {
+		return id, fmt.Errorf("blob %v: %w", id, err)
+	}
+	return id, nil
+}
+
+// Get reads a blob back and checks it against its id. A blob that is not there: an error that is fs.ErrNotExist;
+// one with other bytes: ErrCorrupt, and the bytes are not given.
+func (d *Dir) Get(id ID) ([]byte, error) {
+	data, err := d.root.ReadFile(d.path(id), MaxBlob)
+	if err != nil {
+		return nil, fmt.Errorf("blob %v: %w", id, err)
+	}
+	if Sum(data) != id {
+		return nil, fmt.Errorf("%w: %v", ErrCorrupt, id)
+	}
+	return data, nil
+}
+
+// Each calls fn with the id and size of every blob, in id order, and stops at its first error. Files that are not
+// blobs go to odd, which may be nil.
+func (d *Dir) Each(fn func(id ID, size int64) error, odd func(rel string)) error {
+	shelves, err := d.root.ReadDir(d.rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for _, s := range shelves {
+		if err := d.shelf(path.Join(d.rel, s.Name()), fn, odd); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Dir) shelf(rel string, fn func(id ID, size int64) error, odd func(rel string)) error {
+	blobs, err := d.root.ReadDir(rel)
+	if err != nil {
+		return err
+	}
+	for _, b := range blobs {
+		id, err := Parse(b.Name())
+		st, serr := d.root.Stat(path.Join(rel, b.Name()))
+		if err != nil || serr != nil {
+			if odd != nil {
+				odd(path.Join(rel, b.Name()))
+			}
+			continue
+		}
+		if err := fn(id, st.Size); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package fsnode
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// content gives what a generated or control file holds now.
+func (f *FS) content(n node) ([]byte, error) {
+	switch n.kind {
+	case kStatus:
+		return f.status()
+	case kIndexList, kIndexCurrent:
+		return f.indexFile(n)
+	case kNamed:
+		parent, name, _ := f.table.where(n.e)
+		if kind(parent) == kByCWD {
+			return f.byCWD(parent, name)
+		}
+	}
+	x, err := f.session(n)
+	if err != nil {
+		return nil, err
+	}
+	name, err := f.genName(n)
+	if err != nil {
+		return nil, err
+	}
+	if f.class(n) == cControl {
+		return x.ReadControl(name)
+	}
+	return x.View(name)
+}
+
+// indexFile gives index/list or index/current (Session ABI, Session Index).
+func (f *FS) indexFile(n node) ([]byte, error) {
+	c, err := f.container(n)
+	if err != nil {
+		return nil, err
+	}
+	if n.kind == kIndexCurrent {
+		name, err := c.Current()
+		return lines(name), err
+	}
+	names, err := c.List()
+	return lines(names...), err
+}
+
+func (f *FS) byCWD(parent uint64, key string) ([]byte, error) {
+	p, err := f.node(parent)
+	if err != nil {
+		return nil, err
+	}
+	c, err := f.container(p)
+	if err != nil {
+		return nil, err
+	}
+	name, err := c.ByCWD(key)
+	return lines(name), err
+}
+
+// lines writes one value a line; no value is an empty file.
+func lines(values ...string) []byte {
+	if len(values) == 0 || len(values) == 1 && values[0] == "" {
+		return nil
+	}
+	return []byte(strings.Join(values, "\n") + "\n")
+}
+
+// status tells what the mount is and did, as `key: value` lines (design: section 2).
+func (f *FS) status() ([]byte, error) {
+	sessions, err := f.store.Count()
+	if err != nil {
+		return nil, err
+	}
+	s := &f.store.Stats
+	reads := "cached"
+	if f.passthrough.Load() {
+		reads = "passthrough"
+	}
+	var b strings.Builder
+	for _, kv := range []struct {
+		key   string
+		value any
+	}{
+		{"version", f.opt.Version}, {"store", f.store.Path()}, {"mountpoint", f.opt.Mountpoint}, {"pid", os.Getpid()},
+		{"uptime_seconds", int64(time.Since(f.started).Seconds())}, {"budget", f.store.Budget()}, {"tokenizer", f.store.Tokenizer()},
+		{"log_reads", reads}, {"sessions", sessions}, {"open_files", f.handles.count()},
+		{"appends", s.Appends.Load()}, {"appended_bytes", s.AppendedBytes.Load()}, {"quarantined", s.Quarantined.Load()},
+		{"packs_built", s.Packs.Load()}, {"pack_cache_hits", s.PackHits.Load()},
+	} {
+		fmt.Fprintf(&b, "%s: %v\n", kv.key, kv.value)
+	}
+	return []byte(b.String()), nil
+}

@@ -1,0 +1,133 @@
+package fsnode
+
+import (
+	"bytes"
+
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// writeControl takes bytes for a control file that is open. What is complete is judged, and stands in the file, at
+// once: a shell hears of a refusal at write(2), not only at close(2). h's lock is taken.
+func (f *FS) writeControl(h *handle, in *fuse.WriteIn, data []byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	off := int(in.Offset)
+	if h.add {
+		off = len(h.data) // what is written since the last commit
+	}
+	if in.Offset > session.MaxControl || off+len(data) > session.MaxControl {
+		return unix.EFBIG
+	}
+	if grow := off + len(data) - len(h.data); grow > 0 {
+		h.data = append(h.data, make([]byte, grow)...)
+	}
+	copy(h.data[off:], data)
+	h.dirty, h.failed = true, false
+	x, err := f.session(h.node)
+	if err != nil {
+		return err
+	}
+	name := f.tree.specs[h.node.kind].file
+	if x.Complete(name, h.data) {
+		return f.commit(h, caller(&in.InHeader), false)
+	}
+	return nil
+}
+
+// commit puts what was written into the file's place. A refusal is told once: at the write(2) that completed the
+// content, else at the close(2) that ends it. h's lock is held.
+func (f *FS) commit(h *handle, by session.Caller, closing bool) error {
+	if !h.dirty || h.failed && closing {
+		h.dirty = false
+		return nil
+	}
+	x, err := f.session(h.node)
+	if err != nil {
+		return err
+	}
+	name := f.tree.specs[h.node.kind].file
+	if h.add {
+		err = x.AppendControl(name, h.data, by)
+		h.data = nil
+	} else {
+		err = x.WriteControl(name, h.data, by)
+	}
+	h.failed = err != nil
+	h.dirty = false
+	return err
+}
+
+// setSizeControl is truncate(2) and ftruncate(2).
+func (f *FS) setSizeControl(n node, h *handle, size uint64, by session.Caller) error {
+	if size > session.MaxControl {
+		return unix.EFBIG
+	}
+	if h != nil && h.write {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.data = resize(h.data, int(size))
+		h.dirty = true
+		return nil
+	}
+	x, err := f.session(n)
+	if err != nil {
+		return err
+	}
+	name := f.tree.specs[n.kind].file
+	data, err := x.ReadControl(name)
+	if err != nil {
+		return err
+	}
+	return x.WriteControl(name, resize(data, int(size)), by)
+}
+
+func resize(data []byte, size int) []byte {
+	if size <= len(data) {
+		return data[:size:size]
+	}
+	return append(data[:len(data):len(data)], bytes.Repeat([]byte{0}, size-len(data))...)
+}
+
+// Unlink removes a name. What an agent wrote goes, and what ctxfs derives comes back; logs stay.
+func (f *FS) Unlink(_ <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
+	n, err := f.node(header.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	id, err := f.find(n, name, caller(header))
+	if err != nil {
+		return errno(err)
+	}
+	m, err := f.node(id)
+	if err != nil {
+		return errno(err)
+	}
+	return errno(f.unlink(n, m, name))
+}
+
+func (f *FS) unlink(dir, n node, name string) error {
+	switch f.class(n) {
+	case cControl:
+		x, err := f.session(n)
+		if err != nil {
+			return err
+		}
+		return x.RemoveControl(f.tree.specs[n.kind].file)
+	case cGen:
+		if n.kind != kPackMD && n.kind != kPackJSON {
+			return unix.EPERM
+		}
+		x, err := f.session(n)
+		if err != nil {
+			return err
+		}
+		x.DropPack()
+		return nil
+	case cPlain:
+		return f.unlinkPlain(dir, n, name)
+	}
+	return unix.EPERM
+}

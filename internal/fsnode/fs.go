@@ -1,0 +1,137 @@
+package fsnode
+
+import (
+	"fmt"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// Options of a mount.
+type Options struct {
+	Mountpoint string
+	AllowOther bool     // users other than the daemon's may use the mount
+	Options    []string // further mount(2) options, as "noexec"
+	Version    string
+	Debug      bool
+}
+
+// FS is the file system: every request of the kernel's is a method.
+type FS struct {
+	fuse.RawFileSystem
+
+	store   *session.Store
+	opt     Options
+	tree    *tree
+	table   *table
+	handles *handles
+	server  *fuse.Server
+	started time.Time
+
+	backMu      sync.Mutex // protects backings; nothing is locked under it
+	backings    map[uint64]*backing
+	passthrough atomic.Bool // readers of logs go past the daemon
+}
+
+var _ fuse.RawFileSystem = (*FS)(nil)
+
+// How long the kernel may keep what only changes through it. What ctxfs itself changes has no time at all, or the
+// kernel is told.
+const keepFor = time.Hour
+
+// New makes the file system over a store.
+func New(store *session.Store, opt Options) (*FS, error) {
+	f, err := store.Dir().OpenFile(path.Join(session.StateDir, "nodes"), unix.O_RDWR|unix.O_CREAT|unix.O_APPEND|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("node table: %w", err)
+	}
+	table, err := newTable(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("node table: %w", err)
+	}
+	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
+		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}}
+	store.Changed = fs.changed
+	return fs, nil
+}
+
+// String is the name that mount(8) shows.
+func (f *FS) String() string { return "ctxfs" }
+
+// Init is called once the kernel speaks.
+func (f *FS) Init(s *fuse.Server) {
+	f.server = s
+	f.passthrough.Store(f.probePassthrough())
+}
+
+// Forget takes back lookups. Only ids of generated files found by name are forgotten: all others are computed.
+func (f *FS) Forget(nodeid, nlookup uint64) {
+	if kind(nodeid) == kNamed {
+		f.table.forget(nodeid>>8, nlookup)
+	}
+}
+
+// changed tells the kernel that a session's file changed by the daemon's own hand.
+func (f *FS) changed(x *session.Session, name string) {
+	if name != session.Events || f.server == nil {
+		return
+	}
+	id := f.sessionID(x)&^0xff | uint64(kEvents)
+	// ENOENT only says that the kernel does not know the node.
+	_ = f.server.InodeNotify(id, 0, 0)
+}
+
+// node is a decoded node id.
+type node struct {
+	id   uint64
+	kind kind
+	num  uint64
+	e    *entry // nil for what is fixed under the root
+}
+
+// node decodes an id that the kernel sent.
+func (f *FS) node(id uint64) (node, error) {
+	n := node{id: id, kind: kind(id), num: id >> 8}
+	if n.num == 0 {
+		return n, nil
+	}
+	if n.e = f.table.get(n.num); n.e == nil {
+		return n, unix.ESTALE
+	}
+	if _, _, alias := f.table.where(n.e); alias != 0 {
+		return f.node(alias)
+	}
+	return n, nil
+}
+
+// part gives the id of another part of what n is a part of.
+func (n node) part(k kind) uint64 { return n.num<<8 | uint64(k) }
+
+func (f *FS) class(n node) class { return f.tree.specs[n.kind].class }
+
+// sessionID gives the node id of a session's directory.
+func (f *FS) sessionID(x *session.Session) uint64 {
+	return f.table.id(kSession, f.containerID(x.Container())&^0xff|uint64(kSessions), x.Name())
+}
+
+func (f *FS) containerID(c *session.Container) uint64 {
+	base, kinds := path.Split(path.Dir(c.Rel)) // home/1000/ and agent
+	scope, owner := path.Split(path.Clean(base))
+	top := uint64(kHome)
+	if scope == "shared/" {
+		top = uint64(kShared)
+	}
+	ownerID := f.table.id(kOwner, top, owner)
+	sub := kOwnerAgents
+	if kinds == "model" {
+		sub = kOwnerModels
+	}
+	return f.table.id(kContainer, ownerID&^0xff|uint64(sub), path.Base(c.Rel))
+}

@@ -1,0 +1,80 @@
+package fsnode
+
+import (
+	"os"
+	"sync"
+
+	"ctxfs/internal/appendlog"
+	"ctxfs/internal/session"
+)
+
+// handle is an open file or folder.
+type handle struct {
+	node  node
+	items []item // a folder as it was when it was opened
+
+	// A generated or control file: the bytes that this open file shows. A control file that is open for writing
+	// changes them; mu protects that.
+	mu     sync.Mutex
+	data   []byte
+	write  bool
+	dirty  bool // data is to become the file's content
+	add    bool // O_APPEND on a control file: what is written is added, line by line
+	failed bool // the last commit was refused; its error was given
+
+	file *os.File // a plain file, or this program
+
+	log     *appendlog.Log
+	sess    *session.Session
+	writers map[uint64]*appendlog.Writer // by lock owner; mu protects them
+	backed  bool                         // counts among the users of the log's backing
+	direct  bool                         // and keeps the log out of passthrough mode
+}
+
+// size is how large the open file is.
+func (h *handle) size() int64 {
+	if h.log != nil {
+		return h.log.Size()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return int64(len(h.data))
+}
+
+// handles numbers what is open.
+type handles struct {
+	mu   sync.RWMutex // protects what is below; nothing is locked under it
+	next uint64
+	open map[uint64]*handle
+}
+
+func newHandles() *handles { return &handles{next: 1, open: map[uint64]*handle{}} }
+
+func (hs *handles) add(h *handle) uint64 {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	fh := hs.next
+	hs.next++
+	hs.open[fh] = h
+	return fh
+}
+
+func (hs *handles) get(fh uint64) *handle {
+	hs.mu.RLock()
+	defer hs.mu.RUnlock()
+	return hs.open[fh]
+}
+
+func (hs *handles) remove(fh uint64) *handle {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	h := hs.open[fh]
+	delete(hs.open, fh)
+	return h
+}
+
+func (hs *handles) count() int {
+	hs.mu.RLock()
+	defer hs.mu.RUnlock()
+	return len(hs.open)
+}

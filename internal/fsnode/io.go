@@ -1,0 +1,185 @@
+package fsnode
+
+import (
+	"io"
+
+	"ctxfs/internal/appendlog"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// Read gives bytes of an open file.
+func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResult, fuse.Status) {
+	h := f.handles.get(in.Fh)
+	if h == nil {
+		return nil, fuse.EBADF
+	}
+	buf = buf[:min(len(buf), int(in.Size))]
+	switch {
+	case h.file != nil:
+		return fuse.ReadResultFd(h.file.Fd(), int64(in.Offset), len(buf)), fuse.OK
+	case h.log != nil:
+		n, err := h.readLog(buf, int64(in.Offset))
+		return fuse.ReadResultData(buf[:n]), errno(err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if in.Offset >= uint64(len(h.data)) {
+		return fuse.ReadResultData(nil), fuse.OK
+	}
+	return fuse.ReadResultData(buf[:copy(buf, h.data[in.Offset:])]), fuse.OK
+}
+
+// readLog reads whole lines only: bytes past the last commit are not there yet.
+func (h *handle) readLog(buf []byte, off int64) (int, error) {
+	size := h.log.Size()
+	if off >= size {
+		return 0, nil
+	}
+	n, err := h.log.ReadAt(buf[:min(int64(len(buf)), size-off)], off)
+	if err == io.EOF {
+		err = nil
+	}
+	return n, err
+}
+
+// Write takes bytes for an open file.
+func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fuse.Status) {
+	h := f.handles.get(in.Fh)
+	if h == nil || !h.write {
+		return 0, fuse.EBADF
+	}
+	var err error
+	switch {
+	case h.log != nil:
+		err = f.writeLog(h, in, data)
+	case h.file != nil:
+		_, err = h.file.WriteAt(data, int64(in.Offset))
+		f.touch(h.node)
+	default:
+		err = f.writeControl(h, in, data)
+	}
+	if err != nil {
+		return 0, errno(err)
+	}
+	return uint32(len(data)), fuse.OK
+}
+
+// writeLog hands the bytes to this writer's line assembly. The kernel's idea of the offset is of no use: an append goes
+// to the end. A write that is no append (O_APPEND was taken off with fcntl(2), or a mapping) is refused.
+func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
+	if in.Flags&unix.O_APPEND == 0 || in.WriteFlags&fuse.WRITE_CACHE != 0 {
+		return unix.EPERM
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	w := h.writers[in.LockOwner]
+	if w == nil {
+		if h.writers == nil {
+			h.writers = map[uint64]*appendlog.Writer{}
+		}
+		w = h.log.NewWriter()
+		h.writers[in.LockOwner] = w
+	}
+	before := h.log.Size()
+	err := w.Write(data)
+	if n := h.log.Size() - before; n > 0 {
+		h.sess.Appended(f.tree.specs[h.node.kind].name, int(n))
+	}
+	return err
+}
+
+// Flush is called at every close(2) of a descriptor, which may be one of several of the open file.
+func (f *FS) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
+	h := f.handles.get(in.Fh)
+	if h == nil {
+		return fuse.OK
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.log != nil {
+		w := h.writers[in.LockOwner]
+		if w == nil || w.Pending() == 0 {
+			return fuse.OK
+		}
+		err := w.Flush()
+		h.sess.Appended(f.tree.specs[h.node.kind].name, 0)
+		return errno(err)
+	}
+	return errno(f.commit(h, caller(&in.InHeader), true))
+}
+
+// Release ends an open file.
+func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
+	h := f.handles.remove(in.Fh)
+	if h == nil {
+		return
+	}
+	if h.file != nil {
+		_ = h.file.Close() // written through at each write
+	}
+	if h.log == nil {
+		return
+	}
+	h.mu.Lock()
+	for _, w := range h.writers {
+		w.Close()
+	}
+	h.mu.Unlock()
+	f.unback(h)
+	h.sess.Release()
+}
+
+// Fsync returns when what was written is on disk.
+func (f *FS) Fsync(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	h := f.handles.get(in.Fh)
+	switch {
+	case h == nil:
+		return fuse.EBADF
+	case h.log != nil:
+		return errno(h.log.Sync())
+	case h.file != nil:
+		return errno(h.file.Sync())
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return errno(f.commit(h, caller(&in.InHeader), false)) // a commit is durable
+}
+
+// Lseek finds data and holes: generated files have no holes, and others are asked.
+func (f *FS) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse.Status {
+	h := f.handles.get(in.Fh)
+	if h == nil {
+		return fuse.EBADF
+	}
+	if h.file != nil {
+		off, err := unix.Seek(int(h.file.Fd()), int64(in.Offset), int(in.Whence))
+		out.Offset = uint64(off)
+		return errno(err)
+	}
+	size := uint64(h.size())
+	if in.Offset >= size {
+		return fuse.Status(unix.ENXIO)
+	}
+	out.Offset = in.Offset
+	if in.Whence == unix.SEEK_HOLE {
+		out.Offset = size
+	}
+	return fuse.OK
+}
+
+// Fallocate makes room in a plain file. A log's end is moved by appends alone.
+func (f *FS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
+	h := f.handles.get(in.Fh)
+	switch {
+	case h == nil:
+		return fuse.EBADF
+	case h.log != nil:
+		return fuse.EPERM
+	case h.file == nil:
+		return fuse.Status(unix.EOPNOTSUPP)
+	}
+	f.touch(h.node)
+	return errno(unix.Fallocate(int(h.file.Fd()), in.Mode, int64(in.Offset), int64(in.Length)))
+}

@@ -1,0 +1,43 @@
+package fsnode
+
+import (
+	"os"
+
+	"ctxfs/internal/beneath"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// tempPrefix starts the names of ctxfs's own temporary files.
+const tempPrefix = beneath.TempPrefix
+
+// maxWrite is the largest request: one write(2) of up to this many bytes arrives in one piece.
+const maxWrite = 1 << 20
+
+// Mount mounts f at its mountpoint and gives the server; its Serve method serves until it is unmounted.
+func (f *FS) Mount() (*fuse.Server, error) {
+	root := os.Geteuid() == 0
+	return fuse.NewServer(f, f.opt.Mountpoint, &fuse.MountOptions{
+		AllowOther:  f.opt.AllowOther,
+		Options:     append([]string{"default_permissions"}, f.opt.Options...),
+		FsName:      f.store.Path(),
+		Name:        "ctxfs",
+		MaxWrite:    maxWrite,
+		Debug:       f.opt.Debug,
+		DirectMount: root,
+		ExtraCapabilities: fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_ATOMIC_O_TRUNC |
+			fuse.CAP_HAS_RESEND | fuse.CAP_HANDLE_KILLPRIV_V2,
+		MaxStackDepth: 1,
+	})
+}
+
+// StatFs gives the numbers of the file system that holds the store.
+func (f *FS) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
+	st, err := f.store.Dir().Statfs()
+	if err != nil {
+		return errno(err)
+	}
+	out.Blocks, out.Bfree, out.Bavail, out.Files, out.Ffree = st.Blocks, st.Bfree, st.Bavail, st.Files, st.Ffree
+	out.Bsize, out.Frsize, out.NameLen = uint32(st.Bsize), uint32(st.Frsize), 255
+	return fuse.OK
+}

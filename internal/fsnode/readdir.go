@@ -1,0 +1,225 @@
+package fsnode
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// item is one name of a folder that is being read.
+type item struct {
+	name string
+	mode uint32 // S_IFDIR, S_IFREG, ...
+	id   uint64 // 0: numbered when the kernel is given it
+}
+
+// OpenDir lists the folder as it is now.
+func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
+	n, err := f.node(in.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	items, err := f.list(n, caller(&in.InHeader))
+	if err != nil {
+		return errno(err)
+	}
+	out.Fh = f.handles.add(&handle{node: n, items: items})
+	return fuse.OK
+}
+
+// ReleaseDir ends the reading of a folder.
+func (f *FS) ReleaseDir(in *fuse.ReleaseIn) { f.handles.remove(in.Fh) }
+
+// FsyncDir has nothing to do: names are durable when they are made.
+func (f *FS) FsyncDir(_ <-chan struct{}, _ *fuse.FsyncIn) fuse.Status { return fuse.OK }
+
+// ReadDir gives names from an offset on.
+func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	h := f.handles.get(in.Fh)
+	if h == nil {
+		return fuse.EBADF
+	}
+	for i := in.Offset; i < uint64(len(h.items)); i++ {
+		it := h.items[i]
+		if !out.AddDirEntry(fuse.DirEntry{Name: it.name, Mode: it.mode, Ino: it.id, Off: i + 1}) {
+			break
+		}
+	}
+	return fuse.OK
+}
+
+// ReadDirPlus gives names with attributes, each counting as a lookup.
+func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	h := f.handles.get(in.Fh)
+	if h == nil {
+		return fuse.EBADF
+	}
+	for i := in.Offset; i < uint64(len(h.items)); i++ {
+		it := h.items[i]
+		e := out.AddDirLookupEntry(fuse.DirEntry{Name: it.name, Mode: it.mode, Ino: it.id, Off: i + 1})
+		if e == nil {
+			break
+		}
+		if it.name == "." || it.name == ".." {
+			continue
+		}
+		if it.id == 0 {
+			it.id = f.table.id(kNamed, h.node.id, it.name)
+		}
+		if err := f.entry(it.id, e); err != nil {
+			*e = fuse.EntryOut{} // it went away meanwhile: node id 0 is no lookup
+		}
+	}
+	return fuse.OK
+}
+
+// list gives a folder's names.
+func (f *FS) list(n node, by session.Caller) ([]item, error) {
+	items := []item{{".", unix.S_IFDIR, n.id}, {"..", unix.S_IFDIR, f.up(n)}}
+	for _, k := range f.tree.children[n.kind] {
+		mode := uint32(unix.S_IFREG)
+		if s := f.tree.specs[k]; s.class == cDir || s.class == cPlain {
+			mode = unix.S_IFDIR
+		}
+		items = append(items, item{f.tree.specs[k].name, mode, n.part(k)})
+	}
+	more, err := f.listMore(n, by)
+	return append(items, more...), err
+}
+
+// up gives the id of the folder above.
+func (f *FS) up(n node) uint64 {
+	if n.kind == kRoot {
+		return n.id
+	}
+	if n.e != nil && n.kind == n.e.kind {
+		parent, _, _ := f.table.where(n.e)
+		return parent
+	}
+	return n.part(f.tree.specs[n.kind].parent)
+}
+
+// listMore gives the names that are not fixed.
+func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
+	switch n.kind {
+	case kHome:
+		return f.listHomes(n, by)
+	case kShared:
+		return f.listDirs(n, kOwner, session.CheckName)
+	case kOwnerAgents, kOwnerModels:
+		return f.listDirs(n, kContainer, func(name string) error { return containerName(n.kind, name) })
+	case kSessions:
+		return f.listDirs(n, kSession, session.CheckSessionName)
+	case kByCWD:
+		return f.listNamed(n, func() ([]string, error) {
+			c, err := f.container(n)
+			if err != nil {
+				return nil, err
+			}
+			return c.CWDKeys()
+		})
+	case kSwapChunk, kDedupBlob:
+		x, err := f.session(n)
+		if err != nil {
+			return nil, err
+		}
+		if n.kind == kSwapChunk {
+			return f.listNamed(n, x.SwapIDs)
+		}
+		return f.listNamed(n, x.DedupIDs)
+	}
+	if f.holdsPlain(n) {
+		return f.listPlain(n)
+	}
+	return nil, nil
+}
+
+// entries reads the folder of the store behind n; one that is not made yet is empty.
+func (f *FS) entries(n node) ([]fs.DirEntry, error) {
+	rel, err := f.rel(n)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.store.Dir().ReadDir(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return entries, err
+}
+
+func (f *FS) listDirs(n node, k kind, check func(string) error) ([]item, error) {
+	entries, err := f.entries(n)
+	var items []item
+	for _, e := range entries {
+		if e.IsDir() && check(e.Name()) == nil {
+			items = append(items, item{e.Name(), unix.S_IFDIR, f.table.id(k, n.id, e.Name())})
+		}
+	}
+	return items, err
+}
+
+// listHomes shows the caller's own home, and root all of them.
+func (f *FS) listHomes(n node, by session.Caller) ([]item, error) {
+	own := strconv.FormatUint(uint64(by.UID), 10)
+	items := []item{{own, unix.S_IFDIR, f.table.id(kOwner, n.id, own)}}
+	if by.UID != 0 {
+		return items, nil
+	}
+	entries, err := f.entries(n)
+	for _, e := range entries {
+		if _, ok := homeUID(e.Name()); ok && e.IsDir() && e.Name() != own {
+			items = append(items, item{e.Name(), unix.S_IFDIR, f.table.id(kOwner, n.id, e.Name())})
+		}
+	}
+	return items, err
+}
+
+func (f *FS) listNamed(n node, names func() ([]string, error)) ([]item, error) {
+	list, err := names()
+	var items []item
+	for _, name := range list {
+		items = append(items, item{name: name, mode: unix.S_IFREG})
+	}
+	return items, err
+}
+
+func (f *FS) listPlain(n node) ([]item, error) {
+	entries, err := f.entries(n)
+	var items []item
+	for _, e := range entries {
+		if f.hidden(n, e.Name()) {
+			continue
+		}
+		mode := uint32(unix.S_IFREG)
+		switch {
+		case e.IsDir():
+			mode = unix.S_IFDIR
+		case e.Type()&fs.ModeSymlink != 0:
+			mode = unix.S_IFLNK
+		}
+		items = append(items, item{e.Name(), mode, f.table.id(kPlain, n.id, e.Name())})
+	}
+	return items, err
+}
+
+// hidden tells whether a name of the store's folder is not shown as a plain file: it is part of the tree, or ctxfs's own.
+func (f *FS) hidden(n node, name string) bool {
+	if strings.HasPrefix(name, tempPrefix) || name == session.StateDir {
+		return true
+	}
+	if n.kind != kSession && n.kind != kContext {
+		return false
+	}
+	if _, fixed := f.tree.byName[n.kind][name]; fixed {
+		return true
+	}
+	_, _, packed := session.PackName(path.Base(name))
+	return packed
+}

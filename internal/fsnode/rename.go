@@ -1,0 +1,157 @@
+package fsnode
+
+import (
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// Rename gives a thing another name: a session within its agent, plain files, and a plain file over a control file,
+// which is how editors write.
+func (f *FS) Rename(_ <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
+	from, err := f.node(in.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	to, err := f.node(in.Newdir)
+	if err != nil {
+		return errno(err)
+	}
+	if in.Flags&^unix.RENAME_NOREPLACE != 0 {
+		return fuse.EINVAL
+	}
+	return errno(f.rename(from, oldName, to, newName, in.Flags, caller(&in.InHeader)))
+}
+
+func (f *FS) rename(from node, oldName string, to node, newName string, flags uint32, by session.Caller) error {
+	id, err := f.find(from, oldName, by)
+	if err != nil {
+		return err
+	}
+	n, err := f.node(id)
+	if err != nil {
+		return err
+	}
+	if n.kind == kSession {
+		return f.renameSession(from, oldName, to, newName)
+	}
+	over, fixed := f.tree.byName[to.kind][newName]
+	switch {
+	case fixed && flags&unix.RENAME_NOREPLACE != 0:
+		return unix.EEXIST
+	case f.class(n) == cControl && !fixed && f.holdsPlain(to):
+		return f.setAside(n, to, newName, by)
+	case f.class(n) != cPlain || n.kind != kPlain:
+		return unix.EPERM
+	case fixed:
+		return f.replaceControl(n, from, oldName, to.part(over), by)
+	}
+	return f.renamePlain(n, from, oldName, to, newName, flags)
+}
+
+func (f *FS) renameSession(from node, oldName string, to node, newName string) error {
+	if to.id != from.id {
+		return unix.EPERM // a session keeps its agent and its owner
+	}
+	c, err := f.container(from)
+	if err != nil {
+		return err
+	}
+	if err := c.Rename(oldName, newName); err != nil {
+		return err
+	}
+	f.table.move(from.id, oldName, to.id, newName)
+	return nil
+}
+
+// replaceControl makes a plain file's bytes the content of a control file. The kernel goes on to use the plain file's
+// node under the control file's name, so that node becomes the control file.
+func (f *FS) replaceControl(n, from node, oldName string, target uint64, by session.Caller) error {
+	t, err := f.node(target)
+	if err != nil {
+		return err
+	}
+	if f.class(t) != cControl {
+		return unix.EPERM
+	}
+	x, err := f.session(t)
+	if err != nil {
+		return err
+	}
+	rel, err := f.rel(n)
+	if err != nil {
+		return err
+	}
+	data, err := f.store.Dir().ReadFile(rel, session.MaxControl)
+	if err != nil {
+		return err
+	}
+	if err := x.WriteControl(f.tree.specs[t.kind].file, data, by); err != nil {
+		return err
+	}
+	f.table.become(from.id, oldName, target)
+	return f.store.Dir().Unlink(rel)
+}
+
+// setAside is an editor's backup: a control file's content becomes a plain file, and the control file is as if it had
+// not been written. Those that every session has keep their content.
+func (f *FS) setAside(n, to node, newName string, by session.Caller) error {
+	x, err := f.session(n)
+	if err != nil {
+		return err
+	}
+	name := f.tree.specs[n.kind].file
+	data, err := x.ReadControl(name)
+	if err != nil {
+		return err
+	}
+	rel, err := f.place(to, newName, by)
+	if err != nil {
+		return err
+	}
+	if err := x.PutPlain(rel, data); err != nil {
+		return err
+	}
+	if err := x.RemoveControl(name); err != nil && errno(err) != fuse.EPERM {
+		return err
+	}
+	// The kernel now shows the control file under the new name too. It asks again, since such names are not kept;
+	// the notice is for descriptors of the folder that it holds, and must not wait for the rename that holds it.
+	go f.server.EntryNotify(to.id, newName)
+	return nil
+}
+
+func (f *FS) renamePlain(n, from node, oldName string, to node, newName string, flags uint32) error {
+	if err := f.held(n); err != nil {
+		return err
+	}
+	if !f.holdsPlain(to) || f.hidden(to, newName) || to.kind == kAgents || to.kind == kModels {
+		return unix.EPERM
+	}
+	if id, err := f.find(to, newName, session.Caller{}); err == nil {
+		if over, err := f.node(id); err == nil {
+			if err := f.held(over); err != nil {
+				return err
+			}
+		}
+	}
+	oldRel, err := f.rel(n)
+	if err != nil {
+		return err
+	}
+	newRel, err := f.place(to, newName, session.Caller{})
+	if err != nil {
+		return err
+	}
+	if session.OwnerRel(oldRel) != session.OwnerRel(newRel) {
+		return unix.EXDEV // another owner: mv(1) copies, and the copy belongs there
+	}
+	if err := f.store.Dir().Rename(oldRel, newRel, uint(flags)); err != nil {
+		return err
+	}
+	f.table.move(from.id, oldName, to.id, newName)
+	f.touch(from)
+	f.touch(to)
+	return nil
+}

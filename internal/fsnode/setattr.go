@@ -1,0 +1,142 @@
+package fsnode
+
+import (
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// SetAttr is chmod(2), chown(2), utimensat(2) and truncate(2). The kernel has checked that the caller may.
+func (f *FS) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) fuse.Status {
+	n, err := f.node(in.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	var h *handle
+	if fh, ok := in.GetFh(); ok {
+		h = f.handles.get(fh)
+	}
+	if err := f.setAttr(n, h, in); err != nil {
+		return errno(err)
+	}
+	valid, err := f.attr(n, h, true, &out.Attr)
+	out.SetTimeout(valid)
+	return errno(err)
+}
+
+const (
+	anyMode  = fuse.FATTR_MODE | fuse.FATTR_UID | fuse.FATTR_GID
+	setTimes = fuse.FATTR_ATIME | fuse.FATTR_MTIME
+	nowTimes = fuse.FATTR_ATIME_NOW | fuse.FATTR_MTIME_NOW
+)
+
+func (f *FS) setAttr(n node, h *handle, in *fuse.SetAttrIn) error {
+	switch f.class(n) {
+	case cPlain:
+		return f.setPlain(n, h, in)
+	case cControl:
+		if in.Valid&(fuse.FATTR_UID|fuse.FATTR_GID) != 0 {
+			return unix.EPERM
+		}
+		if size, ok := in.GetSize(); ok {
+			return f.setSizeControl(n, h, size, caller(&in.InHeader))
+		}
+		return nil // a mode or time that an editor carries over: the session's rule
+	case cLog:
+		return f.setLog(n, in)
+	}
+	return unix.EPERM
+}
+
+// setLog follows chattr +a: no truncation, no change of mode or owner, no time but the present one.
+func (f *FS) setLog(n node, in *fuse.SetAttrIn) error {
+	explicit := in.Valid&fuse.FATTR_ATIME != 0 && in.Valid&fuse.FATTR_ATIME_NOW == 0 ||
+		in.Valid&fuse.FATTR_MTIME != 0 && in.Valid&fuse.FATTR_MTIME_NOW == 0
+	if in.Valid&(anyMode|fuse.FATTR_SIZE) != 0 || explicit {
+		return unix.EPERM
+	}
+	if in.Valid&setTimes == 0 {
+		return nil
+	}
+	rel, err := f.rel(n)
+	if err != nil {
+		return err
+	}
+	x, err := f.session(n)
+	if err != nil {
+		return err
+	}
+	err = f.store.Dir().Utimes(rel, timesOf(in))
+	x.Appended(f.tree.specs[n.kind].name, 0)
+	return err
+}
+
+func timesOf(in *fuse.SetAttrIn) [2]unix.Timespec {
+	one := func(set, now uint32, sec uint64, nsec uint32) unix.Timespec {
+		switch {
+		case in.Valid&set == 0:
+			return unix.Timespec{Nsec: unix.UTIME_OMIT}
+		case in.Valid&now != 0:
+			return unix.Timespec{Nsec: unix.UTIME_NOW}
+		}
+		return unix.Timespec{Sec: int64(sec), Nsec: int64(nsec)}
+	}
+	return [2]unix.Timespec{one(fuse.FATTR_ATIME, fuse.FATTR_ATIME_NOW, in.Atime, in.Atimensec),
+		one(fuse.FATTR_MTIME, fuse.FATTR_MTIME_NOW, in.Mtime, in.Mtimensec)}
+}
+
+func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
+	rel, err := f.rel(n)
+	if err != nil {
+		return err
+	}
+	if n.kind != kPlain {
+		if in.Valid&(anyMode|fuse.FATTR_SIZE) != 0 {
+			return unix.EPERM // a folder of the tree
+		}
+		if err := f.store.MakeDirs(rel, session.Caller{UID: in.InHeader.Uid, GID: in.InHeader.Gid}); err != nil {
+			return err
+		}
+	}
+	dir := f.store.Dir()
+	if size, ok := in.GetSize(); ok {
+		if err := f.truncatePlain(rel, h, int64(size)); err != nil {
+			return err
+		}
+		f.touch(n)
+	}
+	if mode, ok := in.GetMode(); ok {
+		if err := dir.Chmod(rel, mode); err != nil {
+			return err
+		}
+	}
+	if in.Valid&(fuse.FATTR_UID|fuse.FATTR_GID) != 0 {
+		uid, gid := -1, -1
+		if v, ok := in.GetUID(); ok {
+			uid = int(v)
+		}
+		if v, ok := in.GetGID(); ok {
+			gid = int(v)
+		}
+		if err := dir.Chown(rel, uid, gid); err != nil {
+			return err
+		}
+	}
+	if in.Valid&setTimes == 0 {
+		return nil
+	}
+	return dir.Utimes(rel, timesOf(in))
+}
+
+func (f *FS) truncatePlain(rel string, h *handle, size int64) error {
+	if h != nil && h.file != nil {
+		return h.file.Truncate(size)
+	}
+	file, err := f.store.Dir().OpenFile(rel, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return file.Truncate(size)
+}

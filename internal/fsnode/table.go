@@ -1,0 +1,179 @@
+package fsnode
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ctxfs/internal/session"
+)
+
+// entry is what a number stands for.
+type entry struct {
+	kind    kind   // kOwner, kContainer, kSession, kNamed or kPlain
+	parent  uint64 // node id of the folder
+	name    string
+	lookups int64  // of a kNamed: how often the kernel was given it and did not forget
+	alias   uint64 // set when a plain file was renamed over a control file: the node that it now is
+
+	cont atomic.Pointer[session.Container]
+	sess atomic.Pointer[session.Session]
+}
+
+type tableKey struct {
+	parent uint64
+	name   string
+}
+
+// table numbers what is not fixed in the tree. The numbers are kept in a file, so that they outlive the daemon; the
+// file needs no fsync, since the kernel's memory of the ids ends with the kernel.
+type table struct {
+	mu   sync.RWMutex // protects what is below; nothing is locked under it
+	next uint64
+	byID map[uint64]*entry
+	ids  map[tableKey]uint64
+	file *os.File // nil: not kept
+}
+
+// newTable reads the numbers that f holds and goes on writing there.
+func newTable(f *os.File) (*table, error) {
+	t := &table{next: 1, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, file: f}
+	if f == nil {
+		return t, nil
+	}
+	sc := bufio.NewScanner(f)
+	sc.Buffer(nil, 1<<20)
+	for sc.Scan() {
+		t.replay(sc.Text())
+	}
+	return t, sc.Err()
+}
+
+// replay takes one line of the file: `num kind parent name`, the name quoted. A line that a crash tore is passed over.
+func (t *table) replay(line string) {
+	parts := strings.SplitN(line, " ", 4)
+	if len(parts) != 4 {
+		return
+	}
+	num, err1 := strconv.ParseUint(parts[0], 10, 56)
+	k, err2 := strconv.ParseUint(parts[1], 10, 8)
+	parent, err3 := strconv.ParseUint(parts[2], 10, 64)
+	name, err4 := strconv.Unquote(parts[3])
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+		return
+	}
+	if old := t.byID[num]; old != nil {
+		delete(t.ids, tableKey{old.parent, old.name})
+	}
+	t.byID[num] = &entry{kind: kind(k), parent: parent, name: name}
+	t.ids[tableKey{parent, name}] = num
+	t.next = max(t.next, num+1)
+}
+
+func (t *table) write(num uint64, e *entry) {
+	if t.file != nil {
+		// A number that is not kept only costs a new one after a restart.
+		_, _ = fmt.Fprintf(t.file, "%d %d %d %s\n", num, e.kind, e.parent, strconv.Quote(e.name))
+	}
+}
+
+// id gives the node id of a thing, numbering it when it is new.
+func (t *table) id(k kind, parent uint64, name string) uint64 {
+	key := tableKey{parent, name}
+	t.mu.RLock()
+	num, ok := t.ids[key]
+	same := ok && t.byID[num].kind == k
+	t.mu.RUnlock()
+	if same {
+		return num<<8 | uint64(k)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if num, ok := t.ids[key]; ok && t.byID[num].kind == k {
+		return num<<8 | uint64(k)
+	}
+	num = t.next
+	t.next++
+	e := &entry{kind: k, parent: parent, name: name}
+	t.byID[num], t.ids[key] = e, num
+	if k != kNamed {
+		t.write(num, e)
+	}
+	return num<<8 | uint64(k)
+}
+
+// get gives the entry of a number, nil when there is none.
+func (t *table) get(num uint64) *entry {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return t.byID[num]
+}
+
+// where gives an entry's folder and name as they are now.
+func (t *table) where(e *entry) (parent uint64, name string, alias uint64) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return e.parent, e.name, e.alias
+}
+
+// move says that a thing has another folder and name now. What stood there is gone.
+func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	num, ok := t.ids[tableKey{oldParent, oldName}]
+	if !ok {
+		return
+	}
+	delete(t.ids, tableKey{oldParent, oldName})
+	e := t.byID[num]
+	e.parent, e.name = newParent, newName
+	t.ids[tableKey{newParent, newName}] = num
+	t.write(num, e)
+}
+
+// remove forgets the name of a thing that was unlinked: the same name made again is another thing.
+func (t *table) remove(parent uint64, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delete(t.ids, tableKey{parent, name})
+}
+
+// become says that the thing was renamed over the node target, whose ways it has from now on.
+func (t *table) become(parent uint64, name string, target uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	key := tableKey{parent, name}
+	if num, ok := t.ids[key]; ok {
+		t.byID[num].alias = target
+		delete(t.ids, key)
+	}
+}
+
+// looked counts a lookup of a kNamed entry that goes to the kernel.
+func (t *table) looked(num uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if e := t.byID[num]; e != nil {
+		e.lookups++
+	}
+}
+
+// forget takes back n lookups. An entry that the kernel does not know any more goes.
+func (t *table) forget(num, n uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e := t.byID[num]
+	if e == nil || e.kind != kNamed {
+		return
+	}
+	if e.lookups -= int64(n); e.lookups <= 0 {
+		delete(t.byID, num)
+		if t.ids[tableKey{e.parent, e.name}] == num {
+			delete(t.ids, tableKey{e.parent, e.name})
+		}
+	}
+}

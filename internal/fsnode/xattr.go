@@ -1,0 +1,102 @@
+package fsnode
+
+import (
+	"io"
+	"strconv"
+
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
+)
+
+// tokensAttr names the exact number of tokens of a file (design: section 5). It is not listed: tools that copy all
+// attributes of many files would have all of them counted.
+const tokensAttr = "user.ctxfs.tokens"
+
+// maxCount is the largest plain file that is counted, in bytes: 64 MiB. A larger one: EFBIG.
+const maxCount = 64 << 20
+
+// GetXAttr gives user.ctxfs.tokens of any file.
+func (f *FS) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
+	if attr != tokensAttr {
+		return 0, fuse.ENOATTR
+	}
+	n, err := f.node(header.NodeId)
+	if err != nil {
+		return 0, errno(err)
+	}
+	count, err := f.tokens(n)
+	if err != nil {
+		return 0, errno(err)
+	}
+	value := strconv.Itoa(count)
+	if len(dest) < len(value) {
+		return uint32(len(value)), fuse.ERANGE
+	}
+	return uint32(copy(dest, value)), fuse.OK
+}
+
+// ListXAttr lists nothing.
+func (f *FS) ListXAttr(_ <-chan struct{}, _ *fuse.InHeader, _ []byte) (uint32, fuse.Status) {
+	return 0, fuse.OK
+}
+
+// SetXAttr and RemoveXAttr are refused: the one attribute there is is counted.
+func (f *FS) SetXAttr(_ <-chan struct{}, _ *fuse.SetXAttrIn, _ string, _ []byte) fuse.Status {
+	return fuse.Status(unix.EOPNOTSUPP)
+}
+
+// RemoveXAttr is refused.
+func (f *FS) RemoveXAttr(_ <-chan struct{}, _ *fuse.InHeader, _ string) fuse.Status {
+	return fuse.Status(unix.EOPNOTSUPP)
+}
+
+func (f *FS) tokens(n node) (int, error) {
+	switch f.class(n) {
+	case cGen, cControl:
+		data, err := f.content(n)
+		return f.store.Tokens(data), err
+	case cLog:
+		x, err := f.session(n)
+		if err != nil {
+			return 0, err
+		}
+		if n.kind == kMessages {
+			return x.LogTokens()
+		}
+		return f.countLog(x)
+	case cPlain:
+		return f.countPlain(n)
+	}
+	return 0, unix.ENODATA
+}
+
+func (f *FS) countLog(x *session.Session) (int, error) {
+	log, err := x.Log(session.Events)
+	if err != nil {
+		return 0, err
+	}
+	defer x.Release()
+	data, err := io.ReadAll(io.LimitReader(io.NewSectionReader(log, 0, log.Size()), maxCount+1))
+	if err == nil && len(data) > maxCount {
+		return 0, unix.EFBIG
+	}
+	return f.store.Tokens(data), err
+}
+
+func (f *FS) countPlain(n node) (int, error) {
+	rel, err := f.rel(n)
+	if err != nil {
+		return 0, err
+	}
+	st, err := f.store.Dir().Stat(rel)
+	if err != nil {
+		return 0, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFREG {
+		return 0, unix.ENODATA
+	}
+	data, err := f.store.Dir().ReadFile(rel, maxCount)
+	return f.store.Tokens(data), err
+}

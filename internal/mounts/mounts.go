@@ -1,0 +1,183 @@
+// Package mounts finds ctxfs mounts on this host, tells stale ones apart, and unmounts.
+package mounts
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// Mount is one ctxfs mount of this host.
+type Mount struct {
+	Point string // the mountpoint
+	Store string // the store that it shows
+}
+
+// List gives the ctxfs mounts that this process can see, in the order of /proc/self/mountinfo (proc(5)).
+func List() ([]Mount, error) {
+	f, err := os.Open("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return parse(f)
+}
+
+func parse(r io.Reader) ([]Mount, error) {
+	var out []Mount
+	sc := bufio.NewScanner(r)
+	for sc.Scan() {
+		before, after, ok := strings.Cut(sc.Text(), " - ")
+		left, right := strings.Fields(before), strings.Fields(after)
+		if !ok || len(left) < 5 || len(right) < 2 || right[0] != "fuse.ctxfs" {
+			continue
+		}
+		out = append(out, Mount{Point: unescape(left[4]), Store: unescape(right[1])})
+	}
+	return out, sc.Err()
+}
+
+// unescape reads the octal escapes of mountinfo: space, tab, newline and backslash.
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+3 < len(s) {
+			if n, err := strconv.ParseUint(s[i+1:i+4], 8, 8); err == nil {
+				b.WriteByte(byte(n))
+				i += 3
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// At gives the mount whose mountpoint is point or stands above it; ok is false when there is none.
+func At(point string) (m Mount, ok bool, err error) {
+	abs, err := filepath.Abs(point)
+	if err != nil {
+		return Mount{}, false, err
+	}
+	list, err := List()
+	for _, c := range list {
+		if Inside(abs, c.Point) && len(c.Point) > len(m.Point) {
+			m, ok = c, true
+		}
+	}
+	return m, ok, err
+}
+
+// Inside tells whether the absolute path p is dir or stands below it.
+func Inside(p, dir string) bool {
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+}
+
+// ErrStale says that a mountpoint's daemon is gone: programs see ENOTCONN there.
+var ErrStale = errors.New("stale mountpoint: its daemon is gone")
+
+// Check looks at a mountpoint before a mount: it must be a directory, and nothing of ctxfs's may stand on it. A stale
+// one is ErrStale.
+func Check(point string) error {
+	var st unix.Stat_t
+	err := unix.Stat(point, &st)
+	if errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED) {
+		return fmt.Errorf("%s: %w; free it with: %s", point, ErrStale, FreeCommand(point))
+	}
+	if err != nil {
+		return &os.PathError{Op: "mount", Path: point, Err: err}
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return &os.PathError{Op: "mount", Path: point, Err: unix.ENOTDIR}
+	}
+	abs, err := filepath.Abs(point)
+	if err != nil {
+		return err
+	}
+	if m, ok, err := At(abs); err == nil && ok && m.Point == abs {
+		return fmt.Errorf("%s: a ctxfs is mounted here already; end it with: ctxfs umount %s", point, point)
+	}
+	return nil
+}
+
+// FreeCommand is what frees a stale mountpoint.
+func FreeCommand(point string) string {
+	if os.Geteuid() == 0 {
+		return "umount -l " + point
+	}
+	return "fusermount3 -uz " + point
+}
+
+// Unmount unmounts point: by umount2(2) for root, else through fusermount3(1). lazy detaches it while it is in use.
+func Unmount(point string, lazy bool) error {
+	if os.Geteuid() == 0 {
+		flags := 0
+		if lazy {
+			flags = unix.MNT_DETACH
+		}
+		if err := unix.Unmount(point, flags); err != nil {
+			return &os.PathError{Op: "umount", Path: point, Err: err}
+		}
+		return nil
+	}
+	args := []string{"-u", point}
+	if lazy {
+		args = []string{"-uz", point}
+	}
+	out, err := exec.Command("fusermount3", args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("umount %s: %s: %w", point, strings.TrimSpace(string(out)), err)
+	}
+	return nil
+}
+
+// Status reads the status file of a mount into its keys and values.
+func Status(point string) (map[string]string, error) {
+	data, err := os.ReadFile(filepath.Join(point, "status"))
+	if err != nil {
+		return nil, err
+	}
+	kv := map[string]string{}
+	for _, line := range strings.Split(string(data), "\n") {
+		if k, v, ok := strings.Cut(line, ": "); ok {
+			kv[k] = v
+		}
+	}
+	return kv, nil
+}
+
+// Overlap tells, by an error, that a store and a mountpoint stand inside one another: then the daemon would wait for
+// itself. Links on the way are followed; what does not exist yet is taken as it is written.
+func Overlap(store, point string) error {
+	s, p := real(store), real(point)
+	if Inside(s, p) {
+		return fmt.Errorf("the store %s stands inside the mountpoint %s: choose a store outside it with --store", store, point)
+	}
+	if Inside(p, s) {
+		return fmt.Errorf("the mountpoint %s stands inside the store %s: choose another mountpoint", point, store)
+	}
+	return nil
+}
+
+// real resolves the links of the longest part of p that exists.
+func real(p string) string {
+	abs, err := filepath.Abs(p)
+	if err != nil {
+		return p
+	}
+	if r, err := filepath.EvalSymlinks(abs); err == nil {
+		return r
+	}
+	if abs == "/" {
+		return abs
+	}
+	return filepath.Join(real(filepath.Dir(abs)), filepath.Base(abs))
+}

@@ -1,0 +1,125 @@
+package session
+
+import (
+	"fmt"
+	"path"
+	"regexp"
+	"strings"
+)
+
+// Scope says who may see a session (Session ABI, scope).
+type Scope string
+
+// The scopes that live in a store. Temporary sessions never do.
+const (
+	Private Scope = "private"
+	Shared  Scope = "shared"
+)
+
+// Container holds the sessions of one agent or model of one owner: home/<uid>/agent/<agent>,
+// home/<uid>/model/<model>.d, and the same under shared/<name>.
+type Container struct {
+	store *Store
+	Rel   string // in the store
+	Agent string // the agent's or model's name
+	Model bool
+	Scope Scope
+	idx   index
+}
+
+var containerRe = regexp.MustCompile(`^(home/[0-9]+|shared/[^/]+)/(?:agent/([^/]+)|model/([^/]+)\.d)$`)
+
+// Container gives the container at rel, which need not exist yet.
+func (s *Store) Container(rel string) (*Container, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.agents[rel]; c != nil {
+		return c, nil
+	}
+	m := containerRe.FindStringSubmatch(rel)
+	if m == nil {
+		return nil, refuse(NotFound, "%s holds no sessions", rel)
+	}
+	c := &Container{store: s, Rel: rel, Agent: m[2] + m[3], Model: m[3] != "", Scope: Private}
+	if strings.HasPrefix(rel, "shared/") {
+		c.Scope = Shared
+	}
+	c.idx.init(c)
+	s.agents[rel] = c
+	return c, CheckName(c.Agent)
+}
+
+// SessionsRel is the folder of c's sessions in the store, and RootRel the agent's chroot.
+func (c *Container) SessionsRel() string { return path.Join(c.Rel, "session") }
+
+// RootRel is the agent's chroot in the store.
+func (c *Container) RootRel() string { return path.Join(c.Rel, "root") }
+
+// Names lists c's sessions in name order.
+func (c *Container) Names() ([]string, error) {
+	entries, err := c.store.dir.ReadDir(c.SessionsRel())
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() && CheckSessionName(e.Name()) == nil {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// Create makes a session. Its files other than the logs and meta.json come into being when they are written.
+func (c *Container) Create(name string, by Caller) (*Session, error) {
+	if err := CheckSessionName(name); err != nil {
+		return nil, err
+	}
+	if err := c.store.MakeDirs(c.SessionsRel(), by); err != nil {
+		return nil, err
+	}
+	rel := path.Join(c.SessionsRel(), name)
+	perm := uint32(0o700)
+	if c.Scope == Shared {
+		perm = 0o770
+	}
+	if err := c.store.dir.Mkdir(rel, perm); err != nil {
+		return nil, err
+	}
+	if err := c.store.Give(rel, by); err != nil {
+		return nil, err
+	}
+	x, err := c.Session(name)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.lay(by); err != nil {
+		return nil, fmt.Errorf("session %s: %w", name, err)
+	}
+	c.store.counted(1)
+	c.idx.touch(name)
+	return x, nil
+}
+
+// Rename gives a session another name. An existing session is never replaced.
+func (c *Container) Rename(oldName, newName string) error {
+	if err := CheckSessionName(newName); err != nil {
+		return err
+	}
+	x, err := c.Session(oldName)
+	if err != nil {
+		return err
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	newRel := path.Join(c.SessionsRel(), newName)
+	if c.store.exists(newRel) {
+		return refuse(Exists, "session %s exists", newName)
+	}
+	if err := c.store.dir.Rename(x.rel(), newRel, renameNoReplace); err != nil {
+		return err
+	}
+	c.store.rekey(x, newName)
+	c.idx.rename(oldName, newName)
+	return nil
+}

@@ -1,0 +1,285 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// MaxControl is the largest control file or agent-written derived file, in bytes: 16 MiB.
+const MaxControl = 16 << 20
+
+// control is a small file that programs and people write whole. Its content is checked before it replaces the old.
+type control struct {
+	initial string // what stands in it until it is written
+	// check gives the bytes to keep for data, or why data may not stand in the file.
+	check func(x *Session, data []byte, by Caller) ([]byte, error)
+	line  bool // its content is complete with a '\n': a write that ends so is checked at once
+}
+
+// control gives the rules of the file name, a path relative to the session.
+func (x *Session) control(name string) (control, bool) {
+	switch name {
+	case "state":
+		return control{initial: "idle\n", check: checkState, line: true}, true
+	case "cwd":
+		return control{initial: "/\n", check: checkCWD, line: true}, true
+	case "meta.json":
+		return control{initial: "{}\n", check: checkMeta}, true
+	case "context/budget":
+		return control{check: checkBudget, line: true}, true
+	case "context/gc.policy":
+		return control{check: checkPolicy, line: true}, true
+	case "context/summary.md", "context/todo.md":
+		return control{check: keepAsIs}, true
+	case "context/facts.jsonl", "context/decisions.jsonl", "context/refs.jsonl":
+		return control{check: checkLines, line: true}, true
+	}
+	return control{}, false
+}
+
+// Derived tells whether the file is derived from the log until an agent writes it.
+func Derived(name string) bool {
+	switch name {
+	case "context/summary.md", "context/todo.md", "context/facts.jsonl", "context/decisions.jsonl", "context/refs.jsonl":
+		return true
+	}
+	return false
+}
+
+// ReadControl gives what stands in a control file now.
+func (x *Session) ReadControl(name string) ([]byte, error) {
+	ctl, ok := x.control(name)
+	if !ok {
+		return nil, refuse(NotFound, "%s is not a control file", name)
+	}
+	data, err := x.store.dir.ReadFile(x.file(name), MaxControl)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && Derived(name):
+		return x.derived(name)
+	case errors.Is(err, fs.ErrNotExist):
+		return []byte(ctl.initial), nil
+	case err == nil && name == "meta.json":
+		return x.showMeta(data)
+	}
+	return data, err
+}
+
+// Written tells whether a control file was written, and is not what ctxfs itself shows there.
+func (x *Session) Written(name string) bool { return x.store.exists(x.file(name)) }
+
+// CheckControl tells whether data, as far as it was written, can become the content of a control file. done tells
+// that no more will come; without it only what is complete is judged.
+func (x *Session) CheckControl(name string, data []byte, by Caller, done bool) error {
+	ctl, ok := x.control(name)
+	if !ok {
+		return refuse(NotFound, "%s is not a control file", name)
+	}
+	if len(data) > MaxControl {
+		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	}
+	if !done && (!ctl.line || !bytes.HasSuffix(data, []byte{'\n'})) {
+		return nil
+	}
+	_, err := ctl.check(x, data, by)
+	return err
+}
+
+// Complete tells whether data needs nothing more to stand in the file: writers that keep it open are heard at once.
+func (x *Session) Complete(name string, data []byte) bool {
+	ctl, _ := x.control(name)
+	return ctl.line && bytes.HasSuffix(data, []byte{'\n'})
+}
+
+// WriteControl checks data and puts it in the place of the old content, in one step.
+func (x *Session) WriteControl(name string, data []byte, by Caller) error {
+	ctl, ok := x.control(name)
+	if !ok {
+		return refuse(NotFound, "%s is not a control file", name)
+	}
+	if len(data) > MaxControl {
+		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	}
+	x.ctlMu.Lock()
+	defer x.ctlMu.Unlock()
+	keep, err := ctl.check(x, data, by)
+	if err != nil {
+		return err
+	}
+	old, _ := x.store.dir.ReadFile(x.file(name), MaxControl) // only to tell of a change
+	if err := x.put(name, keep); err != nil {
+		return err
+	}
+	x.controlChanged(name, old, keep)
+	return nil
+}
+
+// AppendControl adds whole lines to a control file in one step: two that append at a time both get in.
+func (x *Session) AppendControl(name string, lines []byte, by Caller) error {
+	ctl, ok := x.control(name)
+	if !ok {
+		return refuse(NotFound, "%s is not a control file", name)
+	}
+	x.ctlMu.Lock()
+	defer x.ctlMu.Unlock()
+	old, err := x.ReadControl(name)
+	if err != nil {
+		return err
+	}
+	data := append(old[:len(old):len(old)], lines...)
+	keep, err := ctl.check(x, data, by)
+	if err != nil {
+		return err
+	}
+	if len(keep) > MaxControl {
+		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	}
+	if err := x.put(name, keep); err != nil {
+		return err
+	}
+	x.controlChanged(name, old, keep)
+	return nil
+}
+
+// put replaces a file of the session.
+func (x *Session) put(name string, data []byte) error {
+	own, perm, err := x.owner()
+	if err != nil {
+		return err
+	}
+	if strings.HasPrefix(name, "context/") {
+		if err := x.store.MakeDirs(x.file("context"), Caller{UID: uint32(own.UID), GID: uint32(own.GID)}); err != nil {
+			return err
+		}
+	}
+	return x.store.dir.WriteFile(x.file(name), data, perm, own)
+}
+
+// RemoveControl takes a written control file away: what ctxfs itself shows there comes back.
+func (x *Session) RemoveControl(name string) error {
+	x.ctlMu.Lock()
+	defer x.ctlMu.Unlock()
+	if name == "meta.json" || name == "state" || name == "cwd" {
+		return refuse(NotPermitted, "%s is part of every session", name)
+	}
+	if err := x.store.dir.Unlink(x.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	x.controlChanged(name, nil, nil)
+	return nil
+}
+
+// controlChanged does what follows from a change.
+func (x *Session) controlChanged(name string, old, now []byte) {
+	x.Touch()
+	x.c.idx.touch(x.Name())
+	if name == "state" && string(old) != string(now) {
+		_ = x.Event("ctxfs.session.state", map[string]any{"from": trimmed(old, "idle"), "to": trimmed(now, "")}) // the change itself is done
+	}
+}
+
+func trimmed(b []byte, none string) string {
+	if s := strings.TrimSpace(string(b)); s != "" {
+		return s
+	}
+	return none
+}
+
+func checkState(_ *Session, data []byte, _ Caller) ([]byte, error) {
+	switch s := strings.TrimSpace(string(data)); s {
+	case "active", "idle", "done", "error":
+		return []byte(s + "\n"), nil
+	default:
+		return nil, refuse(Invalid, "state is one of active, idle, done, error; not %.20q", s)
+	}
+}
+
+func keepAsIs(_ *Session, data []byte, _ Caller) ([]byte, error) { return data, nil }
+
+// checkLines holds an agent's facts, decisions and refs to JSON lines.
+func checkLines(_ *Session, data []byte, _ Caller) ([]byte, error) {
+	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\n'}) {
+		if len(line) == 0 && len(data) == 0 {
+			break
+		}
+		var m map[string]json.RawMessage
+		if err := json.Unmarshal(line, &m); err != nil || m == nil {
+			return nil, refuse(Invalid, "line %d is not a JSON object", i+1)
+		}
+	}
+	if len(data) > 0 && !bytes.HasSuffix(data, []byte{'\n'}) {
+		data = append(data[:len(data):len(data)], '\n')
+	}
+	return data, nil
+}
+
+// identity lists the fields of meta.json that say which session it is.
+func (x *Session) identity() map[string]any {
+	kind := "agent"
+	if x.c.Model {
+		kind = "model"
+	}
+	return map[string]any{kind: x.c.Agent, "session": x.Name(), "scope": string(x.c.Scope)}
+}
+
+// showMeta lays the identity over what is stored: a session that was renamed or copied tells its name of today.
+func (x *Session) showMeta(data []byte) ([]byte, error) {
+	m := map[string]any{}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	if err := dec.Decode(&m); err != nil {
+		return nil, fmt.Errorf("meta.json: %w", err)
+	}
+	for k, v := range x.identity() {
+		m[k] = v
+	}
+	out, err := json.MarshalIndent(m, "", "  ")
+	return append(out, '\n'), err
+}
+
+// checkMeta takes a JSON object whose identity fields, where it has them, are unchanged.
+func checkMeta(x *Session, data []byte, _ Caller) ([]byte, error) {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil || m == nil {
+		return nil, refuse(Invalid, "meta.json is one JSON object")
+	}
+	now, err := x.ReadControl("meta.json")
+	if err != nil {
+		return nil, err
+	}
+	var have map[string]json.RawMessage
+	if err := json.Unmarshal(now, &have); err != nil {
+		return nil, err
+	}
+	for _, k := range []string{"id", "created_at", "created_by_uid", "agent", "model", "session", "scope"} {
+		old, had := have[k]
+		if !had && (k == "agent" || k == "model") {
+			continue // a model's session may name its agent, and the other way round
+		}
+		if v, ok := m[k]; ok && !sameJSON(v, old) {
+			return nil, refuse(Invalid, "meta.json: %q says which session this is and cannot change", k)
+		}
+		if had {
+			m[k] = old
+		}
+	}
+	out, err := json.MarshalIndent(m, "", "  ")
+	return append(out, '\n'), err
+}
+
+func sameJSON(a, b json.RawMessage) bool {
+	var ca, cb bytes.Buffer
+	return json.Compact(&ca, a) == nil && json.Compact(&cb, b) == nil && bytes.Equal(ca.Bytes(), cb.Bytes())
+}
+
+// PutPlain writes a plain file, at a path in the store, that belongs to the session's owner.
+func (x *Session) PutPlain(rel string, data []byte) error {
+	own, perm, err := x.owner()
+	if err != nil {
+		return err
+	}
+	return x.store.dir.WriteFile(rel, data, perm, own)
+}

@@ -1,0 +1,66 @@
+package session
+
+import (
+	"os/user"
+	"path"
+	"strconv"
+	"strings"
+
+	"ctxfs/internal/beneath"
+)
+
+// Caller is who asks, as the kernel says.
+type Caller struct{ UID, GID uint32 }
+
+// ownerFor gives who a new file at rel belongs to: in home/<uid> that user, whoever asked; under a share the caller,
+// with the share's group when its directory is setgid; elsewhere the caller.
+func (s *Store) ownerFor(rel string, c Caller) beneath.Owner {
+	own := beneath.Owner{UID: int(c.UID), GID: int(c.GID), Chown: s.chown}
+	parts := strings.SplitN(rel, "/", 3)
+	if parts[0] == "home" && len(parts) > 1 {
+		if uid, err := strconv.Atoi(parts[1]); err == nil && uid != own.UID {
+			own.UID, own.GID = uid, primaryGroup(uid)
+		}
+		return own
+	}
+	if st, err := s.dir.Stat(path.Dir(rel)); err == nil && st.Mode&0o2000 != 0 {
+		own.GID = int(st.Gid)
+	}
+	return own
+}
+
+func primaryGroup(uid int) int {
+	if u, err := user.LookupId(strconv.Itoa(uid)); err == nil {
+		if gid, err := strconv.Atoi(u.Gid); err == nil {
+			return gid
+		}
+	}
+	return uid
+}
+
+// OwnerRel gives the part of the store that rel's owner has: home/<uid> or shared/<name>.
+func OwnerRel(rel string) string {
+	parts := strings.SplitN(rel, "/", 3)
+	if len(parts) < 2 {
+		return "."
+	}
+	return path.Join(parts[0], parts[1])
+}
+
+// MakeDirs makes the directory rel and what is missing above it, each given to its owner.
+func (s *Store) MakeDirs(rel string, c Caller) error {
+	perm := uint32(0o700)
+	if strings.HasPrefix(rel, "shared/") {
+		perm = 0o770
+	}
+	return s.dir.MkdirAll(rel, perm, func(made string) error { return s.Give(made, c) })
+}
+
+// Give hands the new file or directory rel to its owner.
+func (s *Store) Give(rel string, c Caller) error {
+	own := s.ownerFor(rel, c)
+	if !own.Chown {
+		return nil
+	}
+	return s.dir.Chown(rel, own.UID, own.GID)
+}

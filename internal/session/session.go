@@ -1,0 +1,187 @@
+package session
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"path"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ctxfs/internal/appendlog"
+	"ctxfs/internal/beneath"
+
+	"golang.org/x/sys/unix"
+)
+
+const renameNoReplace = unix.RENAME_NOREPLACE
+
+// The logs of a session.
+const (
+	Messages = "messages.jsonl"
+	Events   = "events.jsonl"
+)
+
+// Session is one session directory. It is safe for concurrent use.
+type Session struct {
+	store *Store
+	c     *Container
+	name  atomic.Pointer[string] // changes when the session is renamed
+
+	logMu sync.Mutex // protects logs and refs; taken alone or under mu
+	logs  map[string]*appendlog.Log
+	refs  int // users of the logs: open handles and running builds
+
+	ctlMu sync.Mutex // held over a change of a control file; taken alone or before logMu
+
+	mu    sync.Mutex // protects the fold and what is built from it
+	fold  *fold
+	cache map[string]view
+	ctl   atomic.Uint64 // counts changes of the files beside the logs that packs are built from
+}
+
+// Session gives the session of that name, which must exist.
+func (c *Container) Session(name string) (*Session, error) {
+	if err := CheckSessionName(name); err != nil {
+		return nil, err
+	}
+	rel := path.Join(c.SessionsRel(), name)
+	c.store.mu.Lock()
+	x := c.store.sessions[rel]
+	c.store.mu.Unlock()
+	if x != nil {
+		return x, nil
+	}
+	st, err := c.store.dir.Stat(rel)
+	if err != nil {
+		return nil, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return nil, refuse(NotFound, "%s is not a session", rel)
+	}
+	return c.store.keep(c, name), nil
+}
+
+// keep makes the session's object, or gives the one that another caller made first.
+func (s *Store) keep(c *Container, name string) *Session {
+	x := &Session{store: s, c: c, logs: map[string]*appendlog.Log{}, cache: map[string]view{}}
+	x.name.Store(&name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	rel := x.rel()
+	if have := s.sessions[rel]; have != nil {
+		return have
+	}
+	s.sessions[rel] = x
+	return x
+}
+
+func (s *Store) rekey(x *Session, newName string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.sessions, x.rel())
+	x.name.Store(&newName)
+	s.sessions[x.rel()] = x
+}
+
+// Name is the session's name now, and Container where it stands.
+func (x *Session) Name() string { return *x.name.Load() }
+
+// Container is where the session stands.
+func (x *Session) Container() *Container { return x.c }
+
+func (x *Session) rel() string { return path.Join(x.c.SessionsRel(), x.Name()) }
+
+// file gives the path in the store of a file of the session.
+func (x *Session) file(name string) string { return path.Join(x.rel(), name) }
+
+// Rel is the session's directory in the store.
+func (x *Session) Rel() string { return x.rel() }
+
+// Attr is what all files of a session share: its directory's owner and mode.
+type Attr struct {
+	UID, GID uint32
+	Mode     uint32 // permission bits of the directory
+	Mtime    time.Time
+}
+
+// Attr reads the session directory's attributes.
+func (x *Session) Attr() (Attr, error) {
+	st, err := x.store.dir.Stat(x.rel())
+	if err != nil {
+		return Attr{}, err
+	}
+	return Attr{UID: st.Uid, GID: st.Gid, Mode: st.Mode & 0o7777, Mtime: timeOf(st.Mtim)}, nil
+}
+
+func timeOf(t unix.Timespec) time.Time { return time.Unix(t.Sec, t.Nsec).UTC() }
+
+// FileMode gives a file's permission bits in a directory with mode dir: as private or as shared as that is.
+func FileMode(dir uint32, writable bool) uint32 {
+	m := uint32(0o600) | dir&0o060 | dir&0o004
+	if !writable {
+		m &= 0o444
+	}
+	return m
+}
+
+// owner is who new files of the session belong to, and with which mode.
+func (x *Session) owner() (beneath.Owner, uint32, error) {
+	a, err := x.Attr()
+	return beneath.Owner{UID: int(a.UID), GID: int(a.GID), Chown: x.store.chown}, FileMode(a.Mode, true), err
+}
+
+// lay puts the files of a new session in place.
+func (x *Session) lay(by Caller) error {
+	own, perm, err := x.owner()
+	if err != nil {
+		return err
+	}
+	for _, log := range []string{Messages, Events} {
+		if err := x.emptyFile(log, perm, own); err != nil {
+			return err
+		}
+	}
+	now := x.store.opt.Now().UTC()
+	meta, err := json.Marshal(map[string]any{"id": newID(), "created_at": stamp(now), "created_by_uid": by.UID})
+	if err != nil {
+		return err
+	}
+	return x.store.dir.WriteFile(x.file("meta.json"), append(meta, '\n'), perm, own)
+}
+
+func (x *Session) emptyFile(name string, perm uint32, own beneath.Owner) error {
+	f, err := x.store.dir.OpenFile(x.file(name), unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW, perm)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := unix.Fchmod(int(f.Fd()), perm); err != nil {
+		return err
+	}
+	if !own.Chown {
+		return nil
+	}
+	return f.Chown(own.UID, own.GID)
+}
+
+// stamp writes a time as the session's files do: RFC 3339 in UTC.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// newID makes a random id of 128 bits.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return hex.EncodeToString(b[:])
+}
+
+// Touch says that a file that packs are built from (pinned, child) changed.
+func (x *Session) Touch() { x.ctl.Add(1) }
+
+// changed tells the kernel's side of a change that the kernel did not make.
+func (x *Session) changed(name string) {
+	if x.store.Changed != nil {
+		x.store.Changed(x, name)
+	}
+}

@@ -1,0 +1,174 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ctxfs/internal/beneath"
+	"ctxfs/internal/context/token"
+
+	"golang.org/x/sys/unix"
+)
+
+// DefaultBudget is the budget of a pack where neither the session nor the mount names one, in tokens.
+const DefaultBudget = 32000
+
+// Options of a store.
+type Options struct {
+	Budget    int              // default budget of a pack in tokens; 0: DefaultBudget
+	Tokenizer string           // "": token.Default
+	ReadOnly  bool             // do not lock, do not create: for commands that only look
+	Now       func() time.Time // nil: time.Now
+}
+
+// Store is an open store. It is safe for concurrent use.
+type Store struct {
+	dir   *beneath.Dir
+	path  string
+	lock  *os.File
+	opt   Options
+	enc   *token.Encoding
+	chown bool // runs as root: files are given to their owner
+	Stats Stats
+
+	// Changed, when set before use, is told of each file of a session that changed other than by a write of the
+	// kernel's: name is relative to the session ("events.jsonl").
+	Changed func(s *Session, name string)
+
+	mu       sync.Mutex // protects what is below; a session's mu may not be taken under it
+	sessions map[string]*Session
+	agents   map[string]*Container
+	encs     map[string]*token.Encoding // tokenizers other than enc that sessions asked for
+	idle     []*Session                 // least recently used first
+	count    int64                      // sessions in the store; -1 until counted
+}
+
+// Stats counts what a store did since it was opened.
+type Stats struct {
+	Appends, AppendedBytes, Quarantined, Packs, PackHits atomic.Int64
+}
+
+// StateDir is the folder, in a store and in each owner's part of it, of what is not a session.
+const StateDir = ".ctxfs"
+
+// Open opens the store at dir, making it when it is not there, and takes its lock. When another process holds the
+// lock, the error's Kind is Locked.
+func Open(dir string, opt Options) (*Store, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	opt = opt.withDefaults()
+	enc, err := token.New(opt.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{path: abs, opt: opt, enc: enc, chown: os.Geteuid() == 0,
+		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, count: -1}
+	if err := s.open(); err != nil {
+		return nil, fmt.Errorf("store %s: %w", abs, err)
+	}
+	return s, nil
+}
+
+func (o Options) withDefaults() Options {
+	if o.Budget == 0 {
+		o.Budget = DefaultBudget
+	}
+	if o.Tokenizer == "" {
+		o.Tokenizer = token.Default
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
+func (s *Store) open() error {
+	if !s.opt.ReadOnly {
+		if err := os.MkdirAll(s.path, os.FileMode(storeMode(s.chown))); err != nil {
+			return err
+		}
+	}
+	var err error
+	if s.dir, err = beneath.Open(s.path); err != nil {
+		return err
+	}
+	if s.opt.ReadOnly {
+		return nil
+	}
+	for _, d := range []string{StateDir, "home", "shared", "agent", "model"} {
+		if err := s.dir.MkdirAll(d, storeMode(s.chown), nil); err != nil {
+			return err
+		}
+	}
+	return s.takeLock()
+}
+
+// storeMode lets users pass through a system's store to their own part of it, and nobody into a user's own store.
+func storeMode(system bool) uint32 {
+	if system {
+		return 0o711
+	}
+	return 0o700
+}
+
+func (s *Store) takeLock() error {
+	f, err := s.dir.OpenFile(path.Join(StateDir, "lock"), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return &Error{Kind: Locked, Msg: "another ctxfs holds this store", Hint: "work through its mount, or end it with: ctxfs umount MOUNTPOINT"}
+		}
+		return err
+	}
+	s.lock = f
+	return nil
+}
+
+// Close closes all logs and gives the lock back.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	sessions := s.sessions
+	s.sessions, s.idle = map[string]*Session{}, nil
+	s.mu.Unlock()
+	for _, x := range sessions {
+		x.shut()
+	}
+	err := s.dir.Close()
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+	}
+	return err
+}
+
+// Path is the store's directory on the host.
+func (s *Store) Path() string { return s.path }
+
+// Dir is the store's directory, to work beneath.
+func (s *Store) Dir() *beneath.Dir { return s.dir }
+
+// Budget is the default budget of a pack, in tokens.
+func (s *Store) Budget() int { return s.opt.Budget }
+
+// Tokens counts text with the store's tokenizer.
+func (s *Store) Tokens(text []byte) int { return s.enc.CountBytes(text) }
+
+// Tokenizer is the name of the store's tokenizer.
+func (s *Store) Tokenizer() string { return s.enc.Name() }
+
+// exists tells whether rel is there.
+func (s *Store) exists(rel string) bool {
+	_, err := s.dir.Stat(rel)
+	return !errors.Is(err, fs.ErrNotExist)
+}

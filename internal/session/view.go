@@ -1,0 +1,270 @@
+package session
+
+import (
+	"path"
+	"strconv"
+	"strings"
+
+	"ctxfs/internal/context/derive"
+	"ctxfs/internal/context/pack"
+)
+
+// view is a generated file as of one generation.
+type view struct {
+	gen  generation
+	data []byte
+	pack *pack.Pack
+}
+
+// generation names a state of everything that packs are built from.
+type generation struct {
+	size int64  // of messages.jsonl
+	ctl  uint64 // changes beside it
+}
+
+// maxViews is how many views of one generation are kept.
+const maxViews = 16
+
+// View gives a generated file of the session: bytes that never change once given. name is relative to the session;
+// Appended or Touch before the call are seen.
+func (x *Session) View(name string) ([]byte, error) {
+	switch name {
+	case "created_at", "updated_at":
+		return x.times(name)
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	done, err := x.ready()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	v, err := x.built(name)
+	return v.data, err
+}
+
+// ready brings the fold up to the log. The session is in use until done is called; mu is held.
+func (x *Session) ready() (done func(), err error) {
+	log, err := x.Log(Messages)
+	if err != nil {
+		return nil, err
+	}
+	b, err := x.budget()
+	if err != nil {
+		x.Release()
+		return nil, err
+	}
+	enc, err := x.store.encoder(b.Tokenizer)
+	if err != nil {
+		x.Release()
+		return nil, err
+	}
+	if x.fold == nil || x.fold.log != log || x.fold.tokens != enc.Name() {
+		x.fold = &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name()}
+		clear(x.cache)
+	}
+	if err := x.fold.catchUp(); err != nil {
+		x.Release()
+		return nil, err
+	}
+	return x.Release, nil
+}
+
+// built gives a view from the cache or makes it; mu is held and the fold is ready.
+func (x *Session) built(name string) (view, error) {
+	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	if v, ok := x.cache[name]; ok && v.gen == gen {
+		x.store.Stats.PackHits.Add(1)
+		return v, nil
+	}
+	v, err := x.build(name)
+	if err != nil {
+		return view{}, err
+	}
+	v.gen = gen
+	if len(x.cache) >= maxViews {
+		clear(x.cache)
+	}
+	x.cache[name] = v
+	return v, nil
+}
+
+func (x *Session) build(name string) (view, error) {
+	rest, ok := strings.CutPrefix(name, "context/")
+	switch {
+	case name == "latest.md":
+		data, err := x.fold.latest()
+		return view{data: data}, err
+	case !ok:
+	case strings.HasPrefix(rest, "pack"):
+		return x.buildPack(rest)
+	case strings.HasPrefix(rest, "recall/"):
+		return x.buildRecall(rest[len("recall/"):])
+	case strings.HasPrefix(rest, "swap/"):
+		return x.buildSwap(rest[len("swap/"):])
+	case strings.HasPrefix(rest, "dedup/"):
+		return x.buildDedup(rest[len("dedup/"):])
+	}
+	return view{}, refuse(NotFound, "%s is not a generated file", name)
+}
+
+// PackName reads a pack's file name: pack.md, pack.json, pack@8000.md. budget is 0 for the session's own.
+func PackName(name string) (budget int, json, ok bool) {
+	stem, isMD := strings.CutSuffix(name, ".md")
+	if !isMD {
+		if stem, json = strings.CutSuffix(name, ".json"); !json {
+			return 0, false, false
+		}
+	}
+	if stem == "pack" {
+		return 0, json, true
+	}
+	digits, at := strings.CutPrefix(stem, "pack@")
+	n, err := strconv.Atoi(digits)
+	return n, json, at && err == nil && n > 0 && n <= MaxBudget && strconv.Itoa(n) == digits
+}
+
+func (x *Session) buildPack(name string) (view, error) {
+	budget, asJSON, ok := PackName(name)
+	if !ok {
+		return view{}, refuse(NotFound, "%s is not a pack: pack.md, pack.json, pack@8000.md", name)
+	}
+	// Both files of a pack come from one build, whichever is read first.
+	p, err := x.packAt(budget)
+	if err != nil {
+		return view{}, err
+	}
+	if asJSON {
+		return view{data: p.JSON}, nil
+	}
+	return view{data: p.Markdown}, nil
+}
+
+// packAt builds the pack at a budget (0: the session's), or finds it.
+func (x *Session) packAt(budget int) (*pack.Pack, error) {
+	key := "pack@" + strconv.Itoa(budget)
+	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	if v, ok := x.cache[key]; ok && v.gen == gen {
+		return v.pack, nil
+	}
+	in, err := x.input(budget)
+	if err != nil {
+		return nil, err
+	}
+	p, err := x.fold.work.Build(in)
+	if err != nil {
+		return nil, err
+	}
+	x.store.Stats.Packs.Add(1)
+	x.cache[key] = view{gen: gen, pack: p}
+	return p, nil
+}
+
+func (x *Session) buildRecall(query string) (view, error) {
+	in, err := x.input(0)
+	if err != nil {
+		return view{}, err
+	}
+	data, err := x.fold.work.Recall(in, query, in.Budget-in.Reserve)
+	return view{data: data}, err
+}
+
+func (x *Session) buildSwap(name string) (view, error) {
+	if open, ok := strings.CutPrefix(name, "open/"); ok {
+		data, found, err := x.fold.work.Open(x.fold, open)
+		return foundView(data, found, err, open)
+	}
+	in, err := x.input(0)
+	if err != nil {
+		return view{}, err
+	}
+	if name == "index.jsonl" {
+		data, _, err := x.fold.work.SwapIndex(in)
+		return view{data: data}, err
+	}
+	id := path.Base(name)
+	data, found, err := x.fold.work.SwapChunk(in, id)
+	return foundView(data, found, err, id)
+}
+
+func (x *Session) buildDedup(name string) (view, error) {
+	if name == "index.jsonl" {
+		return view{data: x.fold.work.DedupIndex()}, nil
+	}
+	id := path.Base(name)
+	data, found, err := x.fold.work.DedupBlob(x.fold, id)
+	return foundView(data, found, err, id)
+}
+
+func foundView(data []byte, found bool, err error, name string) (view, error) {
+	if err == nil && !found {
+		err = refuse(NotFound, "%s is not there", name)
+	}
+	return view{data: data}, err
+}
+
+// derived gives a derived file as the log says.
+func (x *Session) derived(name string) ([]byte, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	done, err := x.ready()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return x.fold.work.Derived(x.fold, derive.Kind(path.Base(name)))
+}
+
+// SwapIDs lists swap/chunk, and DedupIDs dedup/blob.
+func (x *Session) SwapIDs() ([]string, error) {
+	return x.ids(func(in pack.Input) ([]string, error) {
+		_, ids, err := x.fold.work.SwapIndex(in)
+		return ids, err
+	})
+}
+
+// DedupIDs lists dedup/blob.
+func (x *Session) DedupIDs() ([]string, error) {
+	return x.ids(func(pack.Input) ([]string, error) { return x.fold.work.DedupIDs(), nil })
+}
+
+func (x *Session) ids(list func(pack.Input) ([]string, error)) ([]string, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	done, err := x.ready()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	in, err := x.input(0)
+	if err != nil {
+		return nil, err
+	}
+	return list(in)
+}
+
+// LogTokens is the exact number of tokens of messages.jsonl.
+func (x *Session) LogTokens() (int, error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	done, err := x.ready()
+	if err != nil {
+		return 0, err
+	}
+	defer done()
+	return x.fold.work.Tokens(), nil
+}
+
+// DropPack forgets the cached pack: the next read builds it again.
+func (x *Session) DropPack() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	clear(x.cache)
+}
+
+// Appended says that lines were committed to the named log.
+func (x *Session) Appended(log string, n int) {
+	x.store.Stats.Appends.Add(1)
+	x.store.Stats.AppendedBytes.Add(int64(n))
+	x.c.idx.touch(x.Name())
+}
