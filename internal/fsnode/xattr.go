@@ -1,10 +1,7 @@
 package fsnode
 
 import (
-	"io"
 	"strconv"
-
-	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -62,27 +59,11 @@ func (f *FS) tokens(n node) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		if n.kind == kMessages {
-			return x.LogTokens()
-		}
-		return f.countLog(x)
+		return x.LogTokens(f.tree.specs[n.kind].name)
 	case cPlain:
 		return f.countPlain(n)
 	}
 	return 0, unix.ENODATA
-}
-
-func (f *FS) countLog(x *session.Session) (int, error) {
-	log, err := x.Log(session.Events)
-	if err != nil {
-		return 0, err
-	}
-	defer x.Release()
-	data, err := io.ReadAll(io.LimitReader(io.NewSectionReader(log, 0, log.Size()), maxCount+1))
-	if err == nil && len(data) > maxCount {
-		return 0, unix.EFBIG
-	}
-	return f.store.Tokens(data), err
 }
 
 func (f *FS) countPlain(n node) (int, error) {

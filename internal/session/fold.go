@@ -43,23 +43,30 @@ func (f *fold) size() int64 {
 	return f.ends[len(f.ends)-1]
 }
 
-// chunk folds the whole lines of the next few megabytes from byte at on, and gives their length.
+// chunk folds the next few megabytes of whole lines from byte at on, and gives their length.
 func (f *fold) chunk(at, size int64) (int64, error) {
+	buf, err := wholeLines(f.log, at, size)
+	if err != nil {
+		return 0, err
+	}
+	f.lines(buf, at)
+	return int64(len(buf)), nil
+}
+
+// wholeLines reads whole lines of the first size bytes of a log, from byte at on: a few megabytes, or one longer line.
+func wholeLines(log io.ReaderAt, at, size int64) ([]byte, error) {
 	const step = 4 << 20
 	for want := min(size-at, step); ; want = min(size-at, want*2) {
 		buf := make([]byte, want)
-		if _, err := f.log.ReadAt(buf, at); err != nil && err != io.EOF {
-			return 0, fmt.Errorf("read history: %w", err)
+		if _, err := log.ReadAt(buf, at); err != nil && err != io.EOF {
+			return nil, fmt.Errorf("read history: %w", err)
 		}
-		last := bytes.LastIndexByte(buf, '\n')
-		if last < 0 && want < size-at {
-			continue // a line longer than the step
+		if last := bytes.LastIndexByte(buf, '\n'); last >= 0 {
+			return buf[:last+1], nil
 		}
-		if last < 0 {
-			return 0, errors.New("read history: the log does not end in a whole line")
+		if want == size-at {
+			return nil, errors.New("read history: the log does not end in a whole line")
 		}
-		f.lines(buf[:last+1], at)
-		return int64(last + 1), nil
 	}
 }
 

@@ -35,6 +35,9 @@ type Session struct {
 
 	ctlMu sync.Mutex // held over a change of a control file; taken alone or before logMu
 
+	countMu sync.Mutex // protects counts; taken before logMu
+	counts  map[string]*counter
+
 	mu    sync.Mutex // protects the fold and what is built from it
 	fold  *fold
 	cache map[string]view
@@ -65,7 +68,7 @@ func (c *Container) Session(name string) (*Session, error) {
 
 // keep makes the session's object, or gives the one that another caller made first.
 func (s *Store) keep(c *Container, name string) *Session {
-	x := &Session{store: s, c: c, logs: map[string]*appendlog.Log{}, cache: map[string]view{}}
+	x := &Session{store: s, c: c, logs: map[string]*appendlog.Log{}, cache: map[string]view{}, counts: map[string]*counter{}}
 	x.name.Store(&name)
 	s.mu.Lock()
 	defer s.mu.Unlock()

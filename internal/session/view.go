@@ -243,18 +243,6 @@ func (x *Session) ids(list func(pack.Input) ([]string, error)) ([]string, error)
 	return list(in)
 }
 
-// LogTokens is the exact number of tokens of messages.jsonl.
-func (x *Session) LogTokens() (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	done, err := x.ready()
-	if err != nil {
-		return 0, err
-	}
-	defer done()
-	return x.fold.work.Tokens(), nil
-}
-
 // DropPack forgets the cached pack: the next read builds it again.
 func (x *Session) DropPack() {
 	x.mu.Lock()
