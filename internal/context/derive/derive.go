@@ -1,0 +1,108 @@
+// Package derive draws the typed files of a session's context from its records: summary, facts, decisions, todo and
+// refs (context-runtime-abi, "Compression"). It only extracts: each line is somebody's own words or a count, and
+// names the records that it stands on. Where nothing is known, nothing is said.
+package derive
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+
+	"ctxfs/internal/record"
+)
+
+// Kind is one of the derived files, by its name under context/.
+type Kind string
+
+// The derived files.
+const (
+	Summary   Kind = "summary.md"
+	Facts     Kind = "facts.jsonl"
+	Decisions Kind = "decisions.jsonl"
+	Todo      Kind = "todo.md"
+	Refs      Kind = "refs.jsonl"
+)
+
+// State is the fold of a log from which the files are written, all but the summary. Each of its answers can be given
+// as of an earlier record: what the first upTo records say.
+type State struct {
+	facts     []saying
+	decisions []saying
+	seen      map[uint64]bool // sayings that stand in facts or decisions
+	todos     []todoList
+	files     []file
+	byPath    map[string]int
+}
+
+// saying is a sentence and the record that it stands in.
+type saying struct {
+	n    int
+	text string
+}
+
+// NewState is the fold of an empty log.
+func NewState() *State { return &State{seen: map[uint64]bool{}, byPath: map[string]int{}} }
+
+// Add folds the next record.
+func (s *State) Add(r *record.Record) {
+	if r.Sidechain {
+		return
+	}
+	switch {
+	case r.IsUser():
+		s.listen(r.N, r.Words(), userSays)
+	case r.Role == "assistant":
+		s.listen(r.N, r.Words(), assistantSays)
+	}
+	for i := range r.Blocks {
+		if b := &r.Blocks[i]; b.Kind == record.ToolUse {
+			s.todo(r.N, b)
+			s.touch(r.N, b)
+		}
+	}
+}
+
+// Fact is a line of facts.jsonl.
+type Fact struct {
+	ID     string `json:"id"`
+	Text   string `json:"text"`
+	Source string `json:"source"`
+}
+
+// Decision is a line of decisions.jsonl.
+type Decision struct {
+	ID       string `json:"id"`
+	Decision string `json:"decision"`
+	Source   string `json:"source"`
+}
+
+// Facts writes facts.jsonl as of record upTo.
+func (s *State) Facts(upTo int) []byte {
+	var out bytes.Buffer
+	for i, f := range s.facts {
+		if f.n <= upTo {
+			line(&out, Fact{"f" + strconv.Itoa(i+1), f.text, ref(f.n)})
+		}
+	}
+	return out.Bytes()
+}
+
+// Decisions writes decisions.jsonl as of record upTo.
+func (s *State) Decisions(upTo int) []byte {
+	var out bytes.Buffer
+	for i, d := range s.decisions {
+		if d.n <= upTo {
+			line(&out, Decision{"d" + strconv.Itoa(i+1), d.text, ref(d.n)})
+		}
+	}
+	return out.Bytes()
+}
+
+func ref(n int) string { return "messages:" + strconv.Itoa(n) }
+
+// line adds v as a line of JSON. The structs of this package always marshal.
+func line(out *bytes.Buffer, v any) {
+	e := json.NewEncoder(out)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(v) // a bytes.Buffer takes every write
+}

@@ -1,0 +1,112 @@
+package derive
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+
+	"ctxfs/internal/record"
+)
+
+// file is a path that tool calls named, with each touch in order of the log.
+type file struct {
+	path    string
+	touches []touch
+}
+
+type touch struct {
+	n    int32
+	edit bool
+}
+
+// Ref is a line of refs.jsonl.
+type Ref struct {
+	ID      string `json:"id"`
+	Path    string `json:"path"`
+	Kind    string `json:"kind"` // file
+	Summary string `json:"summary"`
+	Source  string `json:"source"`
+}
+
+// touch keeps the files that a tool call names.
+func (s *State) touch(n int, b *record.Block) {
+	edit := Edits(b.Name)
+	for _, p := range Paths(b) {
+		i, ok := s.byPath[p]
+		if !ok {
+			i = len(s.files)
+			s.byPath[p] = i
+			s.files = append(s.files, file{path: p})
+		}
+		s.files[i].touches = append(s.files[i].touches, touch{int32(n), edit})
+	}
+}
+
+// Edits tells whether a tool of that name changes the files that it is given.
+func Edits(tool string) bool {
+	t := strings.ToLower(tool)
+	return hasAny(t, "edit", "write", "patch", "replace", "create", "insert")
+}
+
+// Paths lists the files that a tool call names: in the argument that is known to hold a path, or as a patch's headers.
+func Paths(b *record.Block) []string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal([]byte(b.Input), &in) != nil {
+		return patchPaths(b.Input)
+	}
+	for _, key := range []string{"file_path", "notebook_path", "absolute_path", "filePath", "filename", "path", "file"} {
+		var p string
+		if json.Unmarshal(in[key], &p) == nil && p != "" && !strings.ContainsAny(p, "\n*") {
+			return []string{p}
+		}
+	}
+	var patch string
+	for _, key := range []string{"patch", "input"} {
+		if json.Unmarshal(in[key], &patch) == nil {
+			return patchPaths(patch)
+		}
+	}
+	return nil
+}
+
+func patchPaths(patch string) []string {
+	var out []string
+	for _, l := range strings.Split(patch, "\n") {
+		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+			if p, ok := strings.CutPrefix(l, head); ok {
+				out = append(out, strings.TrimSpace(p))
+			}
+		}
+	}
+	return out
+}
+
+// Refs writes refs.jsonl as of record upTo: the files that tool calls named, in order of first mention.
+func (s *State) Refs(upTo int) []byte {
+	var out bytes.Buffer
+	for i := range s.files {
+		if r, ok := s.files[i].ref(i, upTo); ok {
+			line(&out, r)
+		}
+	}
+	return out.Bytes()
+}
+
+func (f *file) ref(i, upTo int) (Ref, bool) {
+	k := sort.Search(len(f.touches), func(k int) bool { return int(f.touches[k].n) > upTo })
+	if k == 0 {
+		return Ref{}, false
+	}
+	edits := 0
+	for _, t := range f.touches[:k] {
+		if t.edit {
+			edits++
+		}
+	}
+	last := int(f.touches[k-1].n)
+	return Ref{ID: "r" + strconv.Itoa(i+1), Path: f.path, Kind: "file", Source: ref(last),
+		Summary: fmt.Sprintf("named in %d tool calls, %d of them edits; first messages:%d, last messages:%d", k, edits, f.touches[0].n, last)}, true
+}

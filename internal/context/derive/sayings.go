@@ -1,0 +1,122 @@
+package derive
+
+import (
+	"hash/fnv"
+	"strings"
+)
+
+// What a sentence can be.
+const (
+	nothing = iota
+	fact
+	decision
+)
+
+// Limits on what is taken as a sentence: shorter ones say nothing alone, longer ones are pasted text.
+const (
+	minSaying = 12
+	maxSaying = 400
+	maxHeard  = 8 << 10 // bytes of one message that are listened to
+)
+
+// listen keeps the sentences of text that judge takes for facts or decisions, each once.
+func (s *State) listen(n int, text string, judge func(string) int) {
+	if len(text) > maxHeard {
+		text = text[:maxHeard]
+	}
+	sentences(text, func(t string) {
+		kind := judge(" " + strings.ToLower(t) + " ")
+		if kind == nothing || !s.first(t) {
+			return
+		}
+		if kind == fact {
+			s.facts = append(s.facts, saying{n, t})
+		} else {
+			s.decisions = append(s.decisions, saying{n, t})
+		}
+	})
+}
+
+func (s *State) first(t string) bool {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(t)) // a hash takes every write
+	k := h.Sum64()
+	if s.seen[k] {
+		return false
+	}
+	s.seen[k] = true
+	return true
+}
+
+// sentences yields the prose sentences of text: what is fenced, quoted, marked up or looks like code is passed over.
+func sentences(text string, yield func(string)) {
+	fenced := false
+	for _, l := range strings.Split(text, "\n") {
+		l = strings.TrimSpace(l)
+		if strings.HasPrefix(l, "```") || strings.HasPrefix(l, "~~~") {
+			fenced = !fenced
+		}
+		if fenced || l == "" || !prose(l) {
+			continue
+		}
+		for _, t := range splitSentences(strings.TrimLeft(l, "-*• ")) {
+			if len(t) >= minSaying && len(t) <= maxSaying {
+				yield(t)
+			}
+		}
+	}
+}
+
+func prose(l string) bool {
+	switch l[0] {
+	case '<', '>', '{', '[', '|', '#', '/', '`', '=', '+', '$', '@':
+		return false
+	}
+	return !strings.HasSuffix(l, "{") && !strings.HasSuffix(l, ";") && strings.Contains(l, " ")
+}
+
+// splitSentences cuts a line after '.', '!' or '?' that a space follows.
+func splitSentences(l string) []string {
+	var out []string
+	start := 0
+	for i := 0; i+1 < len(l); i++ {
+		if c := l[i]; (c == '.' || c == '!' || c == '?') && l[i+1] == ' ' {
+			out = append(out, strings.TrimSpace(l[start:i+1]))
+			start = i + 1
+		}
+	}
+	return append(out, strings.TrimSpace(l[start:]))
+}
+
+func hasAny(t string, marks ...string) bool {
+	for _, m := range marks {
+		if strings.Contains(t, m) {
+			return true
+		}
+	}
+	return false
+}
+
+// userSays judges a sentence of the user: standing rules and what they tell about themselves are facts, choices are
+// decisions. A question is neither.
+func userSays(t string) int {
+	if strings.HasSuffix(strings.TrimSpace(t), "?") {
+		return nothing
+	}
+	switch {
+	case hasAny(t, " let's go with ", " we'll go with ", " go with option ", " let's use ", " we decided ", " i decided ", " we will use ", " decision:"):
+		return decision
+	case hasAny(t, " remember that ", " remember to ", " keep in mind ", " always ", " never ", " make sure ", " do not ", " don't ever ",
+		" my name is ", " i prefer ", " we use ", " we always ", " important:", " note that ", " must not ", " from now on "):
+		return fact
+	}
+	return nothing
+}
+
+// assistantSays judges a sentence of the agent: only choices that it states as made.
+func assistantSays(t string) int {
+	if hasAny(t, " we decided ", " i decided to ", " i've decided ", " decision:", " we agreed ", " as agreed, ") {
+		return decision
+	}
+	return nothing
+}

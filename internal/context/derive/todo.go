@@ -1,0 +1,76 @@
+package derive
+
+import (
+	"encoding/json"
+	"strings"
+
+	"ctxfs/internal/record"
+)
+
+// keptLists is how many states of the todo list are kept, so that a pack can show the one that held earlier.
+const keptLists = 32
+
+// todoList is the whole list as a call to the agent's todo tool gave it.
+type todoList struct {
+	n     int
+	items []todoItem
+}
+
+type todoItem struct{ text, status string }
+
+// todo keeps the list that b sets, when b is a call to a todo tool (Claude Code's TodoWrite, Codex's update_plan).
+func (s *State) todo(n int, b *record.Block) {
+	var in struct {
+		Todos []struct{ Content, Status string }
+		Plan  []struct{ Step, Status string }
+	}
+	switch strings.ToLower(b.Name) {
+	case "todowrite", "todo_write", "update_plan", "write_todos":
+	default:
+		return
+	}
+	if json.Unmarshal([]byte(b.Input), &in) != nil {
+		return
+	}
+	l := todoList{n: n}
+	for _, t := range in.Todos {
+		l.items = append(l.items, todoItem{t.Content, t.Status})
+	}
+	for _, t := range in.Plan {
+		l.items = append(l.items, todoItem{t.Step, t.Status})
+	}
+	if len(s.todos) == keptLists {
+		s.todos = append(s.todos[:0], s.todos[1:]...)
+	}
+	s.todos = append(s.todos, l)
+}
+
+// Todo writes todo.md as of record upTo: the agent's own list, as its todo tool set it last.
+func (s *State) Todo(upTo int) []byte {
+	for i := len(s.todos) - 1; i >= 0; i-- {
+		if l := s.todos[i]; l.n <= upTo && len(l.items) > 0 {
+			return l.markdown()
+		} else if l.n <= upTo {
+			return nil
+		}
+	}
+	return nil
+}
+
+func (l *todoList) markdown() []byte {
+	var out strings.Builder
+	out.WriteString("# Todo (" + ref(l.n) + ")\n\n")
+	for _, t := range l.items {
+		box, note := "[ ] ", ""
+		switch t.status {
+		case "completed", "done":
+			box = "[x] "
+		case "in_progress":
+			note = " (in progress)"
+		}
+		out.WriteString("- " + box + oneLine(t.text) + note + "\n")
+	}
+	return []byte(out.String())
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

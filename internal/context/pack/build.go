@@ -1,0 +1,130 @@
+package pack
+
+import (
+	"fmt"
+
+	"ctxfs/internal/record"
+)
+
+// builder makes one pack for one budget. A new one is made for each try.
+type builder struct {
+	w       *Workset
+	in      Input
+	lim     int // tokens that the plan may use
+	page    page
+	items   []Item
+	omitted []Omitted
+	forced  []rangeSet
+	flow    flow
+	chosen  map[int]float64 // older records that are in, with their relevance
+	missed  []missedHit     // older records that match, and do not fit
+	start   int             // first record of the unbroken end
+	user    int             // the latest user message, 0 when there is none
+}
+
+// tries is how often a plan is made smaller when the whole text counts more than its parts did.
+const tries = 8
+
+// Build makes the pack. It fails only when the history cannot be read.
+func (w *Workset) Build(in Input) (*Pack, error) {
+	lim := max(in.Budget-in.Reserve, 0)
+	cache := map[int]*record.Record{}
+	for i, plan := 0, lim-lim/100; i < tries && plan > 0; i++ {
+		p, err := w.try(in, plan, cache)
+		if err != nil {
+			return nil, fmt.Errorf("pack of %s: %w", in.Session, err)
+		}
+		if over := p.used() - lim; over > 0 {
+			plan -= over + 8<<i
+			continue
+		}
+		return p, p.encode(w, in)
+	}
+	p := w.least(in, lim)
+	return p, p.encode(w, in)
+}
+
+// used is the pack's size as a budget sees it: the whole text, or the sum of its items when joining made that larger.
+func (p *Pack) used() int {
+	sum := 0
+	for i := range p.Items {
+		sum += p.Items[i].Tokens
+	}
+	return max(sum, p.Tokens)
+}
+
+// try makes the pack of a plan of lim tokens. The text may come out a little larger.
+func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, error) {
+	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, user: w.latestUser(w.Len())}
+	b.flow = flow{w: w, h: in.History, limit: blockLimit(lim), wider: map[int]int{}, in: b.has, cache: cache}
+	room := lim - b.header()
+	room -= b.place(b.fixedDocs(), room-min(room/3, 400))
+	if err := b.choose(room); err != nil {
+		return nil, err
+	}
+	if err := b.write(); err != nil {
+		return nil, err
+	}
+	b.account()
+	p := &Pack{Markdown: []byte(b.page.out.String()), Items: b.items, Omitted: b.omitted}
+	p.Tokens = w.tok.Count(string(p.Markdown))
+	if b.user > 0 && !b.shows(b.user) {
+		p.Tokens = lim * 2 // no pack without the latest user message: plan smaller, or give up
+	}
+	return p, nil
+}
+
+// header opens the page. Nothing in it changes from one append to the next.
+func (b *builder) header() int {
+	h := "# Context pack of " + clean(b.in.Agent+"/"+b.in.Session, 140) + "\n\n"
+	if b.lim >= 1500 {
+		h += fmt.Sprintf("Budget %d tokens (%s). [N ...] starts record N of messages.jsonl. What is left out or cut here is whole under "+
+			"context/swap/open/, as messages:12 or messages:12-18; pack.json lists it.\n\n", b.in.Budget, b.w.tok.Name())
+	}
+	b.page.out.WriteString(h)
+	return b.w.tok.Count(h)
+}
+
+// has is the set of records that the pack shows, as far as it is chosen.
+func (b *builder) has(n int) bool {
+	if n >= b.start && b.start > 0 || n == b.user {
+		return true
+	}
+	_, ok := b.chosen[n]
+	return ok
+}
+
+// shows tells whether record n stands in an item.
+func (b *builder) shows(n int) bool {
+	for i := range b.items {
+		if r, ok := itemRange(b.items[i]); ok && r.A <= n && n <= r.B {
+			return true
+		}
+	}
+	return false
+}
+
+// least is the pack that says only that the budget is too small: in words, in one word, or empty.
+func (w *Workset) least(in Input, lim int) *Pack {
+	b := &builder{w: w, in: in}
+	for _, f := range in.Pinned {
+		b.omit(kindSystem, f.Path, f.Data)
+	}
+	for _, c := range in.Children {
+		b.omit(kindChild, "context/child/"+c.ID+"/result.md", c.Result)
+	}
+	b.start = w.Len() + 1
+	b.account()
+	p := &Pack{Omitted: b.omitted}
+	for _, text := range []string{
+		fmt.Sprintf("# Context pack\n\nerror: a budget of %d tokens holds no pack of this session; raise context/budget, or see pack.json\n", in.Budget),
+		"error: budget too small\n", "error\n", "",
+	} {
+		if n := w.tok.Count(text); n <= lim || text == "" {
+			p.Markdown, p.Tokens = []byte(text), n
+			break
+		}
+	}
+	p.Items = []Item{{Kind: kindError, Source: "context/budget", Tokens: p.Tokens, Note: "the budget is too small for any pack of this session"}}
+	return p
+}

@@ -1,0 +1,180 @@
+package pack
+
+import (
+	"ctxfs/internal/context/recall"
+	"ctxfs/internal/swap"
+)
+
+type rangeSet = swap.Range
+
+// missedHit is a record that matches the query and did not fit.
+type missedHit struct {
+	n     int
+	score float64
+}
+
+// blockLimit is the most tokens that one block of a record may take.
+func blockLimit(lim int) int { return min(max(lim/12, 40), 3000) }
+
+// step is how many tokens the log grows before older content is chosen anew. Between two steps an append only adds to
+// the end of the pack. A question that was given by hand is asked once: its pack is always chosen anew.
+func (b *builder) step() int {
+	if b.in.Query != "" {
+		return 0
+	}
+	return b.lim / 4
+}
+
+// recallShare is how much of the room records that match the query may take, in percent.
+func (b *builder) recallShare() int {
+	switch {
+	case b.in.Query != "":
+		return 75
+	case b.lim <= 8000:
+		return 40
+	}
+	return 20
+}
+
+// choose decides which records are in: the unbroken end of the log from start on, and older ones that match.
+func (b *builder) choose(room int) error {
+	w, n := b.w, b.w.Len()
+	b.start = n + 1
+	room -= 24 // headings and fences of the messages
+	room -= b.userRoom(room)
+	m := w.measure(b.flow.limit)
+	if m.upTo(w, n) <= room {
+		b.start = 1
+		return nil
+	}
+	settled := n
+	if s := b.step(); s > 0 {
+		settled = m.reach(w, m.upTo(w, n)/s*s)
+	}
+	docs, err := b.derivedDocs(settled)
+	if err != nil {
+		return err
+	}
+	room -= b.place(docs, room/3)
+	forced := b.force(room / 2)
+	room -= forced
+	old := room * b.recallShare() / 100
+	b.start = b.fill(settled, room-old-b.step())
+	used, err := b.recall(old)
+	if err != nil {
+		return err
+	}
+	b.start = b.fill(b.start-1, old-used)
+	return nil
+}
+
+// userRoom makes sure that the latest user message fits, cut when it must be, and gives what is set aside for it.
+func (b *builder) userRoom(room int) int {
+	if b.user == 0 {
+		return 0
+	}
+	blocks := len(b.w.blocksOf(b.user))
+	limit := max(room/3/blocks-cutMarker, 8)
+	b.flow.wider[b.user] = limit
+	return b.w.cost(b.user, limit)
+}
+
+// fill gives the first record of the longest run that ends at record n and takes room tokens at most.
+func (b *builder) fill(n, room int) int {
+	for n >= 1 {
+		if n != b.user && !b.isChosen(n) {
+			room -= b.w.cost(n, b.flow.limit)
+		}
+		if room < 0 {
+			break
+		}
+		n--
+	}
+	return b.wholePairs(n + 1)
+}
+
+func (b *builder) isChosen(n int) bool { _, ok := b.chosen[n]; return ok }
+
+// wholePairs moves a start forward past results whose calls are before it.
+func (b *builder) wholePairs(start int) int {
+	for at := start; at <= b.w.Len() && at < start+nearLinks; at++ {
+		cut := false
+		for _, p := range b.w.linksTo(at) {
+			cut = cut || int(p.call) < start && !b.isChosen(int(p.call))
+		}
+		if !cut {
+			return at
+		}
+	}
+	return start
+}
+
+// force puts pinned records in.
+func (b *builder) force(room int) (used int) {
+	for _, r := range b.forced {
+		for n := r.A; n <= r.B; n++ {
+			used += b.take(n, 1, room-used)
+		}
+	}
+	return used
+}
+
+// maxHits is how many matching records are looked at.
+const maxHits = 200
+
+// recall puts the best older records in, with the other halves of their tool calls.
+func (b *builder) recall(room int) (used int, err error) {
+	hits, err := b.hits(b.start - 1)
+	if err != nil || len(hits) == 0 {
+		return 0, err
+	}
+	for _, h := range hits {
+		rel := round(h.Score / hits[0].Score)
+		if b.has(h.N) {
+			continue
+		}
+		n := b.take(h.N, rel, room-used)
+		if n == 0 {
+			b.missed = append(b.missed, missedHit{h.N, rel})
+		}
+		used += n
+	}
+	return used, nil
+}
+
+// take puts record n and its partners in when they fit.
+func (b *builder) take(n int, rel float64, room int) int {
+	if b.has(n) || b.w.isBad(n) {
+		return 0
+	}
+	group := []int{n}
+	for _, p := range b.w.partners(n) {
+		if !b.has(p) {
+			group = append(group, p)
+		}
+	}
+	cost := 0
+	for _, g := range group {
+		cost += b.w.cost(g, b.flow.limit)
+	}
+	if cost > room {
+		return 0
+	}
+	for _, g := range group {
+		b.chosen[g] = max(b.chosen[g], rel)
+	}
+	return cost
+}
+
+// hits ranks the first upTo records against the query, or against the latest user message.
+func (b *builder) hits(upTo int) ([]recall.Hit, error) {
+	query := b.in.Query
+	if query == "" && b.user > 0 {
+		r, err := b.flow.load(b.user)
+		if err != nil {
+			return nil, err
+		}
+		query = indexed(r.Words())
+	}
+	return b.w.index.Search(recall.Query(query), upTo, maxHits), nil
+}

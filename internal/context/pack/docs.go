@@ -1,0 +1,139 @@
+package pack
+
+import (
+	"strings"
+
+	"ctxfs/internal/context/derive"
+	"ctxfs/internal/swap"
+)
+
+// doc is a candidate that is a file's text.
+type doc struct {
+	kind, source, note string
+	text               string
+	path               string // where it can be read whole
+	share              int    // most tokens that it may take
+	scores             Scores
+}
+
+// fixedDocs are the candidates that do not depend on the log: pinned files, children, what the agent wrote.
+func (b *builder) fixedDocs() []doc {
+	var out []doc
+	for _, f := range b.in.Pinned {
+		if strings.HasSuffix(f.Path, ".ref") {
+			out = append(out, b.pinnedRefs(f)...)
+			continue
+		}
+		out = append(out, doc{kind: kindSystem, source: f.Path, text: string(f.Data), share: b.lim * 2 / 5, scores: Scores{Floor: 1}})
+	}
+	for _, c := range b.in.Children {
+		out = append(out, childDocs(c, b.lim/8)...)
+	}
+	a := b.in.Authored
+	for _, x := range []struct {
+		kind string
+		file derive.Kind
+		data []byte
+	}{{kindSummary, derive.Summary, a.Summary}, {kindFacts, derive.Facts, a.Facts}, {kindDecisions, derive.Decisions, a.Decisions},
+		{kindTodo, derive.Todo, a.Todo}, {kindRefs, derive.Refs, a.Refs}} {
+		if x.data != nil {
+			out = append(out, doc{kind: x.kind, source: "context/" + string(x.file), text: string(x.data), share: b.lim / 8, scores: Scores{Authority: 0.8}})
+		}
+	}
+	return out
+}
+
+func childDocs(c Child, share int) []doc {
+	note := "status " + clean(strings.TrimSpace(c.Status), 32)
+	dir := "context/child/" + c.ID + "/"
+	var out []doc
+	if c.Result != nil {
+		out = append(out, doc{kind: kindChild, source: dir + "result.md", note: note, text: string(c.Result), share: share, scores: Scores{Authority: 0.9}})
+	} else if c.Handoff != nil {
+		out = append(out, doc{kind: kindChild, source: dir + "handoff.md", note: note, text: string(c.Handoff), share: share / 2, scores: Scores{Authority: 0.5}})
+	}
+	return out
+}
+
+// derivedDocs are what the first upTo records say, for a pack that does not show them all.
+func (b *builder) derivedDocs(upTo int) ([]doc, error) {
+	a, d := b.in.Authored, b.w.derived
+	var out []doc
+	add := func(kind string, file derive.Kind, authored, text []byte, share int, score float64) {
+		if authored == nil && len(text) > 0 {
+			out = append(out, doc{kind: kind, source: "context/" + string(file), text: string(text), share: share, scores: Scores{Authority: score}})
+		}
+	}
+	summary, err := b.w.summary(b.in.History, upTo)
+	if err != nil {
+		return nil, err
+	}
+	add(kindSummary, derive.Summary, a.Summary, summary, b.lim/b.docDivisor(12), 0.5)
+	add(kindFacts, derive.Facts, a.Facts, d.Facts(upTo), b.lim/b.docDivisor(20), 0.4)
+	add(kindDecisions, derive.Decisions, a.Decisions, d.Decisions(upTo), b.lim/b.docDivisor(24), 0.4)
+	add(kindTodo, derive.Todo, a.Todo, d.Todo(upTo), b.lim/b.docDivisor(24), 0.4)
+	add(kindRefs, derive.Refs, a.Refs, d.Refs(upTo), b.lim/b.docDivisor(30), 0.3)
+	return out, nil
+}
+
+// docDivisor gives derived files a smaller share when a question was asked: its answer stands in the records.
+func (b *builder) docDivisor(n int) int {
+	if b.in.Query != "" {
+		return 3 * n
+	}
+	return n
+}
+
+// minDoc is the least share, in tokens, with which a file is worth its heading.
+const minDoc = 40
+
+// place writes docs into the page, each within its share and all within room, and accounts for them.
+func (b *builder) place(docs []doc, room int) (used int) {
+	for _, d := range docs {
+		n := b.placeOne(d, min(d.share, room-used))
+		used += n
+	}
+	return used
+}
+
+func (b *builder) placeOne(d doc, share int) int {
+	if d.path == "" {
+		d.path = d.source
+	}
+	hash, total := swap.Sum([]byte(d.text)).String(), b.w.tok.Count(d.text)
+	title := d.kind + ": " + clean(d.source, 200)
+	if d.note != "" {
+		title += " (" + d.note + ")"
+	}
+	overhead := b.w.tok.Count(docSection(title, ""))
+	if share < minDoc || share <= overhead+8 && total > 8 {
+		b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: total, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: outBudget, Path: d.path})
+		return 0
+	}
+	text, kept := scrub(d.text), total
+	if total > share-overhead {
+		text, kept = b.w.cutFile(text, total, share-overhead, d.path)
+	}
+	n := b.page.doc(title, text)
+	b.items = append(b.items, Item{Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < total, Path: d.path, Note: d.note})
+	if kept < total {
+		b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: total - kept, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: outLarge, Path: d.path})
+	}
+	return n
+}
+
+// cutFile cuts a file's text to limit tokens, its own mark included.
+func (w *Workset) cutFile(text string, total, limit int, path string) (string, int) {
+	mark := "\n[... cut: cat " + path + "]\n"
+	limit = max(limit-w.tok.Count(mark)-2, 0)
+	head, a := w.tok.Prefix(text, limit*3/4)
+	if i := strings.LastIndexByte(text[:head], '\n'); i > head/2 {
+		head = i
+	}
+	n, c := w.tok.Suffix(text[head:], limit-limit*3/4)
+	tail := text[len(text)-n:]
+	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
+		tail = tail[i+1:]
+	}
+	return strings.TrimRight(text[:head], "\n") + mark + tail, min(a+c, total-1)
+}

@@ -1,0 +1,170 @@
+package pack
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"ctxfs/internal/record"
+	"ctxfs/internal/swap"
+)
+
+// flow writes records as text, in the order of the log.
+type flow struct {
+	w     *Workset
+	h     record.History
+	limit int         // tokens that a block may take
+	wider map[int]int // records whose blocks may take another number
+	in    set
+	cache map[int]*record.Record
+	last  time.Time // of the record shown last
+}
+
+// shownRecord is a record as a pack shows it.
+type shownRecord struct {
+	n      int
+	text   string // ends in '\n'; empty when nothing of the record is shown
+	tokens int
+	out    []Omitted // its blocks that are cut or left out
+}
+
+func (f *flow) load(n int) (*record.Record, error) {
+	if r := f.cache[n]; r != nil {
+		return r, nil
+	}
+	r, err := f.h.Record(n)
+	if err != nil {
+		return nil, err
+	}
+	if plain(&r) {
+		raw, err := f.h.Raw(n)
+		if err != nil {
+			return nil, err
+		}
+		r.Blocks = []record.Block{{Kind: record.Other, Text: strings.TrimRight(string(raw), "\n")}}
+	}
+	f.cache[n] = &r
+	return &r, nil
+}
+
+// record writes record n.
+func (f *flow) record(n int) (shownRecord, error) {
+	s := shownRecord{n: n}
+	if f.w.isBad(n) {
+		return s, nil
+	}
+	r, err := f.load(n)
+	if err != nil {
+		return s, err
+	}
+	var out strings.Builder
+	for i := range r.Blocks {
+		if f.w.split(f.in, n, i+1) {
+			s.out = append(s.out, f.leftOut(r, i, f.w.blocksOf(n)[i].tokens(), outPair))
+			continue
+		}
+		mark, err := f.marker(r, i, out.Len() == 0)
+		if err != nil {
+			return s, err
+		}
+		out.WriteString(mark)
+		f.block(&out, &s, r, i)
+	}
+	s.text = out.String()
+	s.tokens = f.w.tok.Count(s.text)
+	return s, nil
+}
+
+// block writes the text of block i, cut when it is over the limit.
+func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i int) {
+	text, total := shown(&r.Blocks[i]), f.w.blocksOf(r.N)[i].tokens()
+	limit := f.limit
+	if l, ok := f.wider[r.N]; ok {
+		limit = l
+	}
+	ref := swap.BlockRef(r.N, i+1)
+	short, kept := f.w.cutText(text, total, limit, ref)
+	if kept < total {
+		s.out = append(s.out, f.leftOut(r, i, total-kept, outLarge))
+	} else {
+		short = guard(short)
+	}
+	if short == "" {
+		return
+	}
+	out.WriteString(short)
+	if !strings.HasSuffix(short, "\n") {
+		out.WriteByte('\n')
+	}
+}
+
+func (f *flow) leftOut(r *record.Record, i, tokens int, reason string) Omitted {
+	ref := swap.BlockRef(r.N, i+1)
+	return Omitted{Kind: kindPart, Source: messagesFile, Range: strings.TrimPrefix(ref, "messages:"), Tokens: tokens,
+		Hash: swap.Sum([]byte(r.Blocks[i].Text + r.Blocks[i].Input)).String(), Reason: reason, Path: swap.OpenPath(ref)}
+}
+
+// marker is the line before a block: "[12 user ann, 2026-01-02 10:00]", "[12.2 call Bash]", "[13 tool, result of 12.2]".
+func (f *flow) marker(r *record.Record, i int, first bool) (string, error) {
+	id := strconv.Itoa(r.N)
+	if i > 0 || len(r.Blocks) > 1 && !first {
+		id += "." + strconv.Itoa(i+1)
+	}
+	answers, err := f.answers(r.N, i+1)
+	if err != nil {
+		return "", err
+	}
+	kind := what(&r.Blocks[i], answers)
+	if !first {
+		return "[" + id + " " + orText(kind) + "]\n", nil
+	}
+	mark := "[" + id + " " + speaker(r)
+	if kind != "" {
+		mark += ", " + kind
+	}
+	return mark + f.when(r.Time) + "]\n", nil
+}
+
+func orText(kind string) string {
+	if kind == "" {
+		return "text"
+	}
+	return kind
+}
+
+// answers names the call that block k of record n answers.
+func (f *flow) answers(n, k int) (string, error) {
+	for _, p := range f.w.linksTo(n) {
+		if int(p.rblock) == k {
+			r, err := f.load(int(p.call))
+			if err != nil {
+				return "", err
+			}
+			return callName(r, int(p.cblock)), nil
+		}
+	}
+	return "an unknown call", nil
+}
+
+func callName(r *record.Record, k int) string {
+	if len(r.Blocks) == 1 {
+		return strconv.Itoa(r.N)
+	}
+	return strconv.Itoa(r.N) + "." + strconv.Itoa(k)
+}
+
+// quiet is the time without a word after which the next record shows its time again.
+const quiet = 30 * time.Minute
+
+// when shows the time of a record when it is news: the first, another day, or after a pause.
+func (f *flow) when(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	d := t.Sub(f.last)
+	if !f.last.IsZero() && d < quiet && d > -quiet && t.YearDay() == f.last.YearDay() {
+		return ""
+	}
+	f.last = t
+	return t.Format(", 2006-01-02 15:04")
+}

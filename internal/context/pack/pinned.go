@@ -1,0 +1,67 @@
+package pack
+
+import (
+	"encoding/hex"
+	"strings"
+
+	"ctxfs/internal/swap"
+)
+
+// pinnedRefs reads a NAME.ref file: one reference a line. Records join the recalled ones and must be in; other things
+// are shown where the file stands among the pinned ones; what does not exist is shown as missing.
+func (b *builder) pinnedRefs(f File) []doc {
+	var out []doc
+	for _, ref := range strings.Split(string(f.Data), "\n") {
+		if ref = strings.TrimSpace(ref); ref == "" || strings.HasPrefix(ref, "#") {
+			continue
+		}
+		if r, ok := b.w.rangeOf(ref); ok {
+			b.forced = append(b.forced, r)
+			continue
+		}
+		out = append(out, b.pinnedRef(f, ref))
+	}
+	return out
+}
+
+func (b *builder) pinnedRef(f File, ref string) doc {
+	d := doc{kind: kindPinned, source: f.Path, note: clean(ref, 120), share: b.lim / 5, scores: Scores{Floor: 1}}
+	if id, ok := strings.CutPrefix(ref, "child:"); ok {
+		for _, c := range b.in.Children {
+			if c.ID == id {
+				d.text = "child:" + id + " is shown as context/child/" + id
+				return d
+			}
+		}
+	} else if data, ok, err := b.w.Open(b.in.History, strings.TrimPrefix(ref, "swap:")); err == nil && ok {
+		d.text, d.path = string(data), swap.OpenPath(strings.TrimPrefix(ref, "swap:"))
+		return d
+	} else if data, ok, err := b.w.DedupBlob(b.in.History, ref); err == nil && ok {
+		d.text, d.path = string(data), "context/dedup/blob/"+ref
+		return d
+	}
+	d.kind, d.text = kindMissing, "missing context: "+clean(ref, 120)
+	return d
+}
+
+// rangeOf gives the records that a reference names: messages:12-18, or the id of a chunk of records.
+func (w *Workset) rangeOf(ref string) (swap.Range, bool) {
+	if strings.HasPrefix(ref, "messages:") {
+		r, err := swap.ParseRange(ref)
+		return r, err == nil && r.B <= w.Len()
+	}
+	if id := strings.TrimPrefix(ref, "swap:"); isID(id) {
+		return w.tree.Find(id, w.Len())
+	}
+	return swap.Range{}, false
+}
+
+// isID tells whether s has the form of a content id.
+func isID(s string) bool {
+	h, ok := strings.CutPrefix(s, "blake3-")
+	if !ok {
+		h, ok = strings.CutPrefix(s, "sha256-")
+	}
+	raw, err := hex.DecodeString(h)
+	return ok && err == nil && len(raw) == 32
+}

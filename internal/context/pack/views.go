@@ -1,0 +1,149 @@
+package pack
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"sort"
+	"strings"
+
+	"ctxfs/internal/context/derive"
+	"ctxfs/internal/context/recall"
+	"ctxfs/internal/dedup"
+	"ctxfs/internal/record"
+	"ctxfs/internal/swap"
+)
+
+func sortRanges(r []swap.Range) { sort.Slice(r, func(i, j int) bool { return r[i].A < r[j].A }) }
+
+func excerptLine(text string, size int) string {
+	return strings.Join(strings.Fields(derive.Excerpt(text, size)), " ")
+}
+
+// dedupRow is a line of dedup/index.jsonl.
+type dedupRow struct {
+	Hash   string   `json:"hash"`
+	Refs   []string `json:"refs"`
+	Bytes  int      `json:"bytes"`
+	Tokens int      `json:"tokens"`
+}
+
+// DedupIndex gives dedup/index.jsonl: the texts that stand in two places or more.
+func (w *Workset) DedupIndex() []byte {
+	var out bytes.Buffer
+	for _, e := range w.repeats.Entries() {
+		row := dedupRow{Hash: e.ID(), Bytes: e.Bytes, Tokens: e.Tokens}
+		for _, p := range e.Places {
+			row.Refs = append(row.Refs, swap.BlockRef(int(p.Rec), int(p.Block)))
+		}
+		out.Write(swap.Line(row))
+	}
+	return out.Bytes()
+}
+
+// DedupIDs lists the names in dedup/blob.
+func (w *Workset) DedupIDs() []string {
+	var ids []string
+	for _, e := range w.repeats.Entries() {
+		ids = append(ids, e.ID())
+	}
+	return ids
+}
+
+// DedupBlob gives the text with that id, by its BLAKE3 name or, on reading, by its SHA-256 one.
+func (w *Workset) DedupBlob(h record.History, id string) ([]byte, bool, error) {
+	if !isID(id) {
+		return nil, false, nil
+	}
+	sum, _ := hex.DecodeString(id[len("blake3-"):]) // isID has checked it
+	if strings.HasPrefix(id, "blake3-") {
+		e, ok := w.repeats.Find([32]byte(sum))
+		if !ok {
+			return nil, false, nil
+		}
+		return w.blob(h, e)
+	}
+	for _, e := range w.repeats.Entries() {
+		data, ok, err := w.blob(h, e)
+		if err != nil {
+			return nil, false, err
+		}
+		if s := sha256.Sum256(data); ok && bytes.Equal(s[:], sum) {
+			return data, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// blob reads a repeated text from the first place that still has it.
+func (w *Workset) blob(h record.History, e dedup.Entry) ([]byte, bool, error) {
+	for _, p := range e.Places {
+		data, ok, err := w.openBlock(h, int(p.Rec), int(p.Block))
+		if err != nil {
+			return nil, false, err
+		}
+		if ok && swap.Sum(data) == e.Hash {
+			return data, true, nil
+		}
+	}
+	return nil, false, nil
+}
+
+// recallLimit is the most tokens that one block takes in an answer of Recall.
+const recallLimit = 400
+
+// Recall answers a query from the whole log: the best records with their numbers and times, best first, in at most
+// budget tokens.
+func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
+	hits := w.index.Search(recall.Query(query), w.Len(), maxHits)
+	head := "# Recall: " + clean(query, 200) + "\n\n"
+	if len(hits) == 0 {
+		return []byte(w.within(head+"No record matches.\n", budget)), nil
+	}
+	f := flow{w: w, h: in.History, limit: min(recallLimit, budget/3), cache: map[int]*record.Record{}, wider: map[int]int{}}
+	text := head
+	for _, h := range hits {
+		group := append(w.partners(h.N), h.N)
+		sort.Ints(group)
+		f.in = func(n int) bool { i := sort.SearchInts(group, n); return i < len(group) && group[i] == n }
+		s, err := w.recalled(&f, group, h)
+		if err != nil {
+			return nil, fmt.Errorf("recall: %w", err)
+		}
+		if w.tok.Count(text+s) <= budget {
+			text += s
+		}
+		if w.tok.Count(text) > budget*9/10 {
+			break
+		}
+	}
+	return []byte(w.within(text, budget)), nil
+}
+
+func (w *Workset) recalled(f *flow, group []int, h recall.Hit) (string, error) {
+	p := page{w: w}
+	var shown []shownRecord
+	for i, n := range group {
+		if i > 0 && group[i-1] == n {
+			continue
+		}
+		f.last = f.last.Add(-2 * quiet) // each answer shows its time
+		s, err := f.record(n)
+		if err != nil {
+			return "", err
+		}
+		shown = append(shown, s)
+	}
+	p.messages(fmt.Sprintf("%s, score %.2f", swap.Range{A: h.N, B: h.N}.Ref(), h.Score), shown)
+	return p.out.String(), nil
+}
+
+// within cuts text to budget tokens.
+func (w *Workset) within(text string, budget int) string {
+	if w.tok.Count(text) <= budget {
+		return text
+	}
+	n, _ := w.tok.Prefix(text, max(budget, 0))
+	return text[:n]
+}
