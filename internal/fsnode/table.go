@@ -3,7 +3,9 @@ package fsnode
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,10 +49,36 @@ func newTable(f *os.File) (*table, error) {
 	}
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 1<<20)
+	lines := 0
 	for sc.Scan() {
 		t.replay(sc.Text())
+		lines++
 	}
-	return t, sc.Err()
+	if err := sc.Err(); err != nil {
+		return nil, err
+	}
+	if lines > 2*len(t.byID)+1000 {
+		return t, t.compact()
+	}
+	return t, nil
+}
+
+// compact writes the file anew with what still counts. A crash on the way costs numbers, which is no loss then: the
+// kernel knows none of them yet.
+func (t *table) compact() error {
+	if err := t.file.Truncate(0); err != nil {
+		return err
+	}
+	nums := make([]uint64, 0, len(t.byID))
+	for num := range t.byID {
+		nums = append(nums, num)
+	}
+	slices.Sort(nums)
+	w := bufio.NewWriter(t.file)
+	for _, num := range nums {
+		writeEntry(w, num, t.byID[num])
+	}
+	return w.Flush()
 }
 
 // replay takes one line of the file: `num kind parent name`, the name quoted. A line that a crash tore is passed over.
@@ -66,19 +94,27 @@ func (t *table) replay(line string) {
 	if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
 		return
 	}
+	t.next = max(t.next, num+1)
 	if old := t.byID[num]; old != nil {
 		delete(t.ids, tableKey{old.parent, old.name})
+		delete(t.byID, num)
+	}
+	if k == 0 { // it was removed
+		return
 	}
 	t.byID[num] = &entry{kind: kind(k), parent: parent, name: name}
 	t.ids[tableKey{parent, name}] = num
-	t.next = max(t.next, num+1)
 }
 
 func (t *table) write(num uint64, e *entry) {
 	if t.file != nil {
-		// A number that is not kept only costs a new one after a restart.
-		_, _ = fmt.Fprintf(t.file, "%d %d %d %s\n", num, e.kind, e.parent, strconv.Quote(e.name))
+		writeEntry(t.file, num, e)
 	}
+}
+
+// writeEntry writes one line. A number that cannot be kept only costs a new one after a restart.
+func writeEntry(w io.Writer, num uint64, e *entry) {
+	_, _ = fmt.Fprintf(w, "%d %d %d %s\n", num, e.kind, e.parent, strconv.Quote(e.name))
 }
 
 // id gives the node id of a thing, numbering it when it is new.
@@ -139,7 +175,10 @@ func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName
 func (t *table) remove(parent uint64, name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.ids, tableKey{parent, name})
+	if num, ok := t.ids[tableKey{parent, name}]; ok {
+		delete(t.ids, tableKey{parent, name})
+		t.write(num, &entry{})
+	}
 }
 
 // become says that the thing was renamed over the node target, whose ways it has from now on.
@@ -150,6 +189,7 @@ func (t *table) become(parent uint64, name string, target uint64) {
 	if num, ok := t.ids[key]; ok {
 		t.byID[num].alias = target
 		delete(t.ids, key)
+		t.write(num, &entry{})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"strings"
 )
@@ -88,10 +89,21 @@ func (x *Session) CheckControl(name string, data []byte, by Caller, done bool) e
 	return err
 }
 
-// Complete tells whether data needs nothing more to stand in the file: writers that keep it open are heard at once.
+// Complete tells whether data needs nothing more to stand in the file, or can never stand there: writers are told at
+// once, since many do not look at what close(2) returns.
 func (x *Session) Complete(name string, data []byte) bool {
 	ctl, _ := x.control(name)
+	if name == "meta.json" {
+		return bytes.HasSuffix(data, []byte{'\n'}) && !cutShort(data)
+	}
 	return ctl.line && bytes.HasSuffix(data, []byte{'\n'})
+}
+
+// cutShort tells whether data is the beginning of a JSON value that goes on.
+func cutShort(data []byte) bool {
+	var v json.RawMessage
+	err := json.NewDecoder(bytes.NewReader(data)).Decode(&v)
+	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
 // WriteControl checks data and puts it in the place of the old content, in one step.
