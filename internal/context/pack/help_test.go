@@ -77,14 +77,6 @@ func build(t testing.TB, w *Workset, h record.History, budget int) *Pack {
 	return p
 }
 
-// prefix is the first n records of a history.
-type prefix struct {
-	record.History
-	n int
-}
-
-func (p prefix) Len() int { return p.n }
-
 // hold checks the invariants of design.md section 4 on a built pack.
 func hold(t testing.TB, w *Workset, in Input, p *Pack) {
 	t.Helper()

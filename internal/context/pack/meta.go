@@ -12,10 +12,8 @@ type meta struct {
 	flags uint8
 }
 
-const (
-	flagUser = 1 << iota // words of the user
-	flagBad              // not a JSON object
-)
+// flagBad marks a line that is not a JSON object.
+const flagBad = 1
 
 // blockMeta is a block's kind (high 4 bits) and its tokens when shown whole.
 type blockMeta uint32
@@ -38,8 +36,7 @@ func (w *Workset) blocksOf(n int) []blockMeta {
 	return w.blocks[w.metas[n-1].first:end]
 }
 
-func (w *Workset) isUser(n int) bool { return w.metas[n-1].flags&flagUser != 0 }
-func (w *Workset) isBad(n int) bool  { return w.metas[n-1].flags&flagBad != 0 }
+func (w *Workset) isBad(n int) bool { return w.metas[n-1].flags&flagBad != 0 }
 
 // latestUser is the newest of the first upTo records that is the user's; 0 when there is none.
 func (w *Workset) latestUser(upTo int) int {

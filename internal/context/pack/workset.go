@@ -66,7 +66,6 @@ func (w *Workset) Tokens() int { return w.tokens }
 func (w *Workset) Add(r record.Record, raw []byte) {
 	m := w.begin(raw)
 	if r.IsUser() {
-		m.flags |= flagUser
 		w.users = append(w.users, uint32(r.N))
 	}
 	if r.Compaction {

@@ -1,0 +1,75 @@
+// Package quality measures packs on real sessions: how much of what a question or the next step needs is in them, and
+// how steady they are. `make bench-quality` prints its tables.
+package quality
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"ctxfs/internal/context/pack"
+	"ctxfs/internal/quality/corpus"
+	"ctxfs/internal/record"
+)
+
+// Fold folds a whole log.
+func Fold(t pack.Tokenizer, log []byte) (*pack.Workset, *record.Memory, error) {
+	h := record.NewMemory(log)
+	w := pack.NewWorkset(t)
+	for n := 1; n <= h.Len(); n++ {
+		raw, err := h.Raw(n)
+		if err != nil {
+			return nil, nil, err
+		}
+		r, err := record.Parse(raw, n, 0)
+		if err != nil {
+			return nil, nil, err
+		}
+		w.Add(r, raw)
+	}
+	return w, h, nil
+}
+
+// Recall is how many questions had some, and had all, of their evidence in the pack.
+type Recall struct{ Any, All, Of int }
+
+func (r *Recall) add(o Recall) { r.Any += o.Any; r.All += o.All; r.Of += o.Of }
+
+func (r Recall) String() string {
+	n := max(float64(r.Of), 1)
+	return fmt.Sprintf("any %.3f all %.3f", float64(r.Any)/n, float64(r.All)/n)
+}
+
+// Evidence asks each question of c with the budget and looks for the words of its evidence in pack.md.
+func Evidence(t pack.Tokenizer, c corpus.Conversation, budget int, misses io.Writer) (Recall, error) {
+	w, h, err := Fold(t, c.Log)
+	if err != nil {
+		return Recall{}, err
+	}
+	var r Recall
+	for _, q := range c.Questions {
+		p, err := w.Build(pack.Input{Session: "s", Agent: "a", Budget: budget, History: h, Query: q.Text})
+		if err != nil {
+			return r, err
+		}
+		if p.Tokens > budget {
+			return r, fmt.Errorf("%d tokens for a budget of %d", p.Tokens, budget)
+		}
+		found := 0
+		for _, e := range q.Evidence {
+			if strings.Contains(string(p.Markdown), c.Texts[e-1]) {
+				found++
+			} else if misses != nil {
+				fmt.Fprintf(misses, "%s cat %d: %q misses %d: %q\n", c.Name, q.Category, q.Text, e, c.Texts[e-1])
+			}
+		}
+		r.Of++
+		if found > 0 {
+			r.Any++
+		}
+		if found == len(q.Evidence) {
+			r.All++
+		}
+	}
+	return r, nil
+}
