@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"ctxfs/internal/mounts"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 )
 
 func newStatus() *cobra.Command {
@@ -80,9 +78,8 @@ func showStatus(cmd *cobra.Command, points []string, asJSON bool) error {
 
 // mountError tells why p is not a mount that works.
 func mountError(p string) error {
-	var st unix.Stat_t
-	if err := unix.Stat(p, &st); errors.Is(err, unix.ENOTCONN) {
-		return fmt.Errorf("%s: %w; free it with: %s", p, mounts.ErrStale, mounts.FreeCommand(p))
+	if err := mounts.Stale(p); err != nil {
+		return err
 	}
 	m, ok, err := mounts.At(p)
 	if err != nil {

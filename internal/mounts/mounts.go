@@ -87,12 +87,11 @@ var ErrStale = errors.New("stale mountpoint: its daemon is gone")
 // Check looks at a mountpoint before a mount: it must be a directory, and nothing of ctxfs's may stand on it. A stale
 // one is ErrStale.
 func Check(point string) error {
-	var st unix.Stat_t
-	err := unix.Stat(point, &st)
-	if errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED) {
-		return fmt.Errorf("%s: %w; free it with: %s", point, ErrStale, FreeCommand(point))
+	if err := Stale(point); err != nil {
+		return err
 	}
-	if err != nil {
+	var st unix.Stat_t
+	if err := unix.Stat(point, &st); err != nil {
 		return &os.PathError{Op: "mount", Path: point, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
@@ -104,6 +103,17 @@ func Check(point string) error {
 	}
 	if m, ok, err := At(abs); err == nil && ok && m.Point == abs {
 		return fmt.Errorf("%s: a ctxfs is mounted here already; end it with: ctxfs umount %s", point, point)
+	}
+	return nil
+}
+
+// Stale tells, by an error that is ErrStale, that point's daemon is gone. It asks with statfs(2): the kernel answers
+// stat(2) of a dead mount from memory.
+func Stale(point string) error {
+	var fs unix.Statfs_t
+	err := unix.Statfs(point, &fs)
+	if errors.Is(err, unix.ENOTCONN) || errors.Is(err, unix.ECONNABORTED) {
+		return fmt.Errorf("%s: %w; free it with: %s", point, ErrStale, FreeCommand(point))
 	}
 	return nil
 }
