@@ -1,0 +1,59 @@
+# make demo shows ctxfs, make test tests it. Both install what is missing (Debian: fuse3, attr, jq), as root or by sudo.
+
+GO ?= go
+PREFIX ?= /usr/local
+VERSION ?=
+LDFLAGS := $(if $(VERSION),-ldflags "-X main.version=$(VERSION)")
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 20s
+BENCH ?= .
+
+.PHONY: build install install-deps demo test race lint fuzz bench bench-quality ci clean
+
+build:
+	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
+
+# mount(8) and fstab look for ctxfs in /usr/local/bin, not in the caller's PATH.
+install: build
+	install -D -m 755 bin/ctxfs $(DESTDIR)$(PREFIX)/bin/ctxfs
+
+install-deps:
+	@scripts/install-deps fusermount3:fuse3 getfattr:attr jq:jq
+
+demo: install-deps build
+	@scripts/demo
+
+test: install-deps
+	$(GO) test ./...
+
+# The race detector needs cgo, and so a C compiler.
+race: install-deps
+	@scripts/install-deps gcc:gcc gcc:libc6-dev
+	CGO_ENABLED=1 $(GO) test -race -short ./...
+
+lint:
+	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+fuzz:
+	@GO=$(GO) scripts/fuzz $(FUZZTIME)
+
+bench:
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
+
+# Tables of how good packs are, over the conversations in ../shared/data.
+bench-quality:
+	$(GO) run ./internal/quality/bench
+
+# Tests come last, so that their summary ends what is printed.
+ci: export CTXFS_TEST_DISALLOW_SKIP = 1
+ci: install-deps
+	$(MAKE) lint
+	$(MAKE) fuzz FUZZTIME=5s
+	$(MAKE) race
+	$(MAKE) demo
+	$(MAKE) test
+
+clean:
+	rm -rf bin
