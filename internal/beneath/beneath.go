@@ -119,7 +119,8 @@ func (d *Dir) Mkdir(rel string, perm uint32) error {
 	return d.at("mkdir", rel, func(fd int, name string) error { return unix.Mkdirat(fd, name, perm) })
 }
 
-// MkdirAll makes rel and what is missing above it; each directory made goes to made (which may be nil).
+// MkdirAll makes rel and what is missing above it; each directory made goes to made (which may be nil). Something else
+// that stands at rel is ENOTDIR.
 func (d *Dir) MkdirAll(rel string, perm uint32, made func(rel string) error) error {
 	if rel == "." || rel == "" {
 		return nil
@@ -132,10 +133,18 @@ func (d *Dir) MkdirAll(rel string, perm uint32, made func(rel string) error) err
 		err = d.Mkdir(rel, perm)
 	}
 	if errors.Is(err, unix.EEXIST) {
-		return nil
+		return d.isDir(rel)
 	}
 	if err == nil && made != nil {
 		return made(rel)
+	}
+	return err
+}
+
+func (d *Dir) isDir(rel string) error {
+	st, err := d.Stat(rel)
+	if err == nil && st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return &os.PathError{Op: "mkdir", Path: rel, Err: unix.ENOTDIR}
 	}
 	return err
 }

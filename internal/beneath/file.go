@@ -20,18 +20,35 @@ func sortByName(entries []os.DirEntry) {
 // ErrTooLarge is the error of a read that met more bytes than allowed. It maps to EFBIG.
 var ErrTooLarge = errors.New("file is too large")
 
-// ReadFile reads rel whole, up to limit bytes.
+// ReadFile reads rel whole, up to limit bytes. Only regular files are read: a pipe that somebody planted is EINVAL.
 func (d *Dir) ReadFile(rel string, limit int64) ([]byte, error) {
 	f, err := d.OpenFile(rel, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if err := regular(f); err != nil {
+		return nil, &os.PathError{Op: "read", Path: rel, Err: err}
+	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err == nil && int64(len(data)) > limit {
 		return nil, &os.PathError{Op: "read", Path: rel, Err: ErrTooLarge}
 	}
 	return data, err
+}
+
+// regular refuses what a read could wait for.
+func regular(f *os.File) error {
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case st.IsDir():
+		return unix.EISDIR
+	case !st.Mode().IsRegular():
+		return unix.EINVAL
+	}
+	return nil
 }
 
 // Owner is who a new file belongs to. Chown false: whoever the process runs as.
