@@ -1,0 +1,149 @@
+package importer
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// message takes words of the user, the developer, the system or the model.
+func (c *codex) message(src source, p object) (outcome, error) {
+	m := c.start(src, p)
+	m.role = firstSet(p.str("role"), "assistant")
+	var err error
+	if m.content, err = c.w.blocks(p.get("content")); err != nil {
+		return outcome{}, err
+	}
+	if len(m.content) == 0 {
+		return skip("empty"), nil
+	}
+	m.meta = m.role == "user" && codexMeta(m.content)
+	return c.write(src, p, m)
+}
+
+// codexMeta tells whether a user's message holds nothing but what Codex wrote in the user's name.
+func codexMeta(content []json.RawMessage) bool {
+	for _, raw := range content {
+		b := parseObject(raw)
+		if b.str("type") != "text" || !codexMetaText(strings.TrimSpace(b.str("text"))) {
+			return false
+		}
+	}
+	return true
+}
+
+func codexMetaText(s string) bool {
+	for _, start := range []string{"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>",
+		"<skill>", "<turn_aborted>", "<subagent_notification>", "<user_shell_command>"} {
+		if strings.HasPrefix(s, start) {
+			return true
+		}
+	}
+	return false
+}
+
+// reasoning takes the model's thinking, of which at most a summary can be read.
+func (c *codex) reasoning(src source, p object) (outcome, error) {
+	var said []string
+	for _, list := range []string{"summary", "content"} {
+		for _, e := range elements(p.get(list)) {
+			if t := parseObject(e).str("text"); t != "" {
+				said = append(said, t)
+			}
+		}
+	}
+	sealed := !void(p.get("encrypted_content"))
+	if sealed {
+		c.w.rep.Omitted["encrypted reasoning"]++
+	} else if len(said) == 0 {
+		return skip("empty reasoning"), nil
+	}
+	var b builder
+	b.str("type", "thinking")
+	b.raw("thinking", quote(strings.Join(said, "\n\n")))
+	b.yes("encrypted", sealed)
+	m := c.start(src, p)
+	m.role, m.content = "assistant", []json.RawMessage{b.end()}
+	for _, t := range said {
+		c.texts[c.digest("thinking", t)] = true
+	}
+	return c.write(src, p, m)
+}
+
+// call takes a call of a tool that runs on this side.
+func (c *codex) call(src source, p object) (outcome, error) {
+	typ := p.str("type")
+	var b builder
+	b.str("type", "tool_use")
+	b.str("id", firstSet(p.str("call_id"), p.str("id")))
+	b.str("name", firstSet(p.str("name"), strings.TrimSuffix(typ, "_call")))
+	b.raw("input", callInput(p))
+	m := c.start(src, p)
+	m.role, m.content = "assistant", []json.RawMessage{b.end()}
+	return c.write(src, p, m)
+}
+
+// callInput gives a call's arguments as a JSON object.
+func callInput(p object) json.RawMessage {
+	var b builder
+	if in := p.get("input"); !void(in) {
+		b.raw("input", in)
+		return b.end()
+	}
+	if act := p.get("action"); parseObject(act) != nil {
+		return act
+	}
+	args := p.get("arguments")
+	if parseObject(args) != nil {
+		return args
+	}
+	s := text(args)
+	if o := []byte(s); json.Valid(o) && parseObject(o) != nil && depth(o) <= maxDepth/2 {
+		return o
+	}
+	if s != "" {
+		b.raw("_raw", quote(s))
+	} else if !void(args) {
+		b.raw("_raw", args)
+	}
+	return b.end()
+}
+
+// serverCall takes a call that ran on the provider's side: the log holds no result of it, or holds it in the call.
+func (c *codex) serverCall(src source, p object) (outcome, error) {
+	name := strings.TrimSuffix(p.str("type"), "_call")
+	input := p.get("action")
+	if void(input) {
+		input = p.without("type", "id", "status", "result", "metadata", "internal_chat_message_metadata_passthrough").encode()
+	}
+	var b builder
+	b.str("type", "server_tool_use")
+	b.str("id", firstSet(p.str("id"), src.name("codex-")))
+	b.str("name", name)
+	b.raw("input", input)
+	m := c.start(src, p)
+	m.role, m.content = "assistant", []json.RawMessage{b.end()}
+	if data := p.str("result"); data != "" && name == "image_generation" {
+		img, err := c.w.keep(picture{typ: "image", mediaType: "image/png", data: data})
+		if err != nil {
+			return outcome{}, err
+		}
+		m.content = append(m.content, img)
+	}
+	c.outputs[p.str("id")] = true
+	c.texts[c.digest(p.str("type"), string(compact(p.get("action"))))] = true
+	return c.write(src, p, m)
+}
+
+// unknown takes a response_item of a type that is not known here: what it holds stays as it is.
+func (c *codex) unknown(src source, p object) (outcome, error) {
+	if p == nil {
+		return c.keep(src, "response_item", src.obj.without("timestamp", "type"))
+	}
+	raw, err := c.w.withoutMedia(p.encode())
+	if err != nil {
+		return outcome{}, err
+	}
+	m := c.start(src, p)
+	m.role, m.content = firstSet(p.str("role"), "assistant"), []json.RawMessage{raw}
+	return c.write(src, p, m)
+}

@@ -1,0 +1,212 @@
+package importer
+
+import (
+	"encoding/json"
+	"strconv"
+)
+
+// member is one member of a JSON object: its key, decoded, and the bytes of its value.
+type member struct {
+	key string
+	val json.RawMessage
+}
+
+// object is a JSON object in the order in which it was written, so that what is passed through reads as it did. Its
+// values alias the line that they came from.
+type object []member
+
+// parseObject reads the members of the object at the start of raw. It also takes an object that is cut off, and gives
+// the members that are whole. It gives nil for what is no object.
+func parseObject(raw []byte) object {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '{' {
+		return nil
+	}
+	o := object{}
+	for i++; ; i++ {
+		i = skipSpace(raw, i)
+		end := skipValue(raw, i)
+		if end < 0 || raw[i] != '"' {
+			return o
+		}
+		key := text(raw[i:end])
+		if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ':' {
+			return o
+		}
+		i = skipSpace(raw, i+1)
+		if end = skipValue(raw, i); end < 0 {
+			return o
+		}
+		o = append(o, member{key, raw[i:end]})
+		if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ',' {
+			return o
+		}
+	}
+}
+
+// elements reads the values of a JSON list; nil for what is no list. raw must be valid JSON.
+func elements(raw []byte) []json.RawMessage {
+	i := skipSpace(raw, 0)
+	if i >= len(raw) || raw[i] != '[' {
+		return nil
+	}
+	list := []json.RawMessage{}
+	for i++; ; i++ {
+		i = skipSpace(raw, i)
+		end := skipValue(raw, i)
+		if end <= i {
+			return list
+		}
+		list = append(list, raw[i:end])
+		if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ',' {
+			return list
+		}
+	}
+}
+
+func skipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// skipValue gives the index behind the JSON value that starts at i, or -1 when b ends inside it. It does not check
+// the value: json.Valid did, or the caller can do with less.
+func skipValue(b []byte, i int) int {
+	if i >= len(b) {
+		return -1
+	}
+	switch b[i] {
+	case '"':
+		return skipString(b, i)
+	case '{', '[':
+		return skipNested(b, i)
+	}
+	for j := i; j < len(b); j++ {
+		switch b[j] {
+		case ',', '}', ']', ' ', '\t', '\n', '\r', ':':
+			return j
+		}
+	}
+	return -1
+}
+
+func skipString(b []byte, i int) int {
+	for i++; i < len(b); i++ {
+		switch b[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return -1
+}
+
+func skipNested(b []byte, i int) int {
+	for open := 0; i < len(b); {
+		switch b[i] {
+		case '"':
+			if i = skipString(b, i); i < 0 {
+				return -1
+			}
+			continue
+		case '{', '[':
+			open++
+		case '}', ']':
+			if open--; open == 0 {
+				return i + 1
+			}
+		}
+		i++
+	}
+	return -1
+}
+
+// depth gives how deep the value at the start of raw nests. raw must be valid JSON.
+func depth(raw []byte) int {
+	most, open := 0, 0
+	for i := 0; i < len(raw); {
+		switch raw[i] {
+		case '"':
+			if i = skipString(raw, i); i < 0 {
+				return most
+			}
+			continue
+		case '{', '[':
+			open++
+			most = max(most, open)
+		case '}', ']':
+			open--
+		}
+		i++
+	}
+	return most
+}
+
+// get gives the value of key, nil when there is none. As with encoding/json, the last of two wins.
+func (o object) get(key string) json.RawMessage {
+	for i := len(o) - 1; i >= 0; i-- {
+		if o[i].key == key {
+			return o[i].val
+		}
+	}
+	return nil
+}
+
+// str gives the value of key when it is a string.
+func (o object) str(key string) string { return text(o.get(key)) }
+
+// obj gives the value of key when it is an object.
+func (o object) obj(key string) object { return parseObject(o.get(key)) }
+
+// truth tells whether key is true.
+func (o object) truth(key string) bool { return string(o.get(key)) == "true" }
+
+// number gives the value of key when it is a whole number.
+func (o object) number(key string) (int64, bool) {
+	n, err := strconv.ParseInt(string(o.get(key)), 10, 64)
+	return n, err == nil
+}
+
+// without gives o less some members.
+func (o object) without(keys ...string) object {
+	var rest object
+	for _, m := range o {
+		if !oneOf(m.key, keys...) {
+			rest = append(rest, m)
+		}
+	}
+	return rest
+}
+
+// text decodes a JSON string; "" for what is none.
+func text(raw []byte) string {
+	if len(raw) < 2 || raw[0] != '"' {
+		return ""
+	}
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// void tells whether a value says nothing: null, "", [], {}, false, or none at all.
+func void(raw []byte) bool {
+	switch string(raw) {
+	case "", "null", `""`, "[]", "{}", "false":
+		return true
+	}
+	return false
+}
+
+func oneOf(s string, list ...string) bool {
+	for _, l := range list {
+		if s == l {
+			return true
+		}
+	}
+	return false
+}

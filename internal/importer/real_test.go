@@ -1,0 +1,113 @@
+package importer
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestRealSessions imports every Claude Code and Codex log of ../shared/data.
+func TestRealSessions(t *testing.T) {
+	dir := shared(t)
+	all := append(logs(t, dir, "claude-code/*/*.jsonl"), logs(t, dir, "codex/*/*.jsonl")...)
+	if len(all) != 79 {
+		t.Errorf("%d logs, want 79", len(all))
+	}
+	var total Report
+	var twoOnALine, unpaired int
+	for _, path := range all {
+		sink, rep := importFile(t, path)
+		if got, want := string(rep.Format), strings.Split(path[len(dir)+1:], string(filepath.Separator))[0]; got != want {
+			t.Errorf("%s: detected as %s", path, got)
+		}
+		if len(rep.Bad) != 0 {
+			t.Errorf("%s: bad %v: every line of these logs is JSON", path, rep.Bad)
+		}
+		if !strings.Contains(filepath.Base(path), rep.SessionID) || rep.CWD == "" || rep.Title == "" || rep.Started.IsZero() || rep.Ended.Before(rep.Started) {
+			t.Errorf("%s: session %q, cwd %q, title %q, %v to %v", path, rep.SessionID, rep.CWD, rep.Title, rep.Started, rep.Ended)
+		}
+		if rep.UnpairedResults != 0 {
+			t.Errorf("%s: %d results without a call", path, rep.UnpairedResults)
+		}
+		twoOnALine += rep.Records - rep.Lines
+		unpaired += rep.UnpairedCalls
+		total.Messages += len(sink.messages)
+		total.Events += len(sink.events)
+		total.Blobs += rep.Blobs
+		total.Calls += rep.Calls
+		total.Merged += rep.Merged
+	}
+	if twoOnALine != 3 || total.Blobs != 7 || unpaired != 11 {
+		t.Errorf("two objects on %d lines, %d pictures, %d calls that were cut off; want 3, 7, 11", twoOnALine, total.Blobs, unpaired)
+	}
+	t.Logf("%d logs: %d messages, %d events, %d merged, %d calls", len(all), total.Messages, total.Events, total.Merged, total.Calls)
+}
+
+// TestGrowingSession imports the same session as it was saved again and again: what was written first stays as it was.
+func TestGrowingSession(t *testing.T) {
+	for _, dir := range logs(t, shared(t), "growth/*/claude-code__*") {
+		var before [][]byte
+		for _, path := range logs(t, dir, "*.jsonl") {
+			sink, _ := importFile(t, path)
+			// The last message of the shorter log may have been cut off while it grew.
+			for i := 0; i < len(before)-1; i++ {
+				if !bytes.Equal(before[i], sink.messages[i]) {
+					t.Errorf("%s: message %d changed:\n%.300s\n%.300s", path, i+1, before[i], sink.messages[i])
+					break
+				}
+			}
+			before = sink.messages
+		}
+	}
+}
+
+// TestRealDeterminism imports some logs twice.
+func TestRealDeterminism(t *testing.T) {
+	for i, path := range append(logs(t, shared(t), "claude-code/*/*.jsonl"), logs(t, shared(t), "codex/*/*.jsonl")...) {
+		if i%8 != 0 {
+			continue
+		}
+		a, ra := importUnchecked(t, path)
+		b, rb := importUnchecked(t, path)
+		if !bytes.Equal(a.log(), b.log()) || !bytes.Equal(bytes.Join(a.events, nil), bytes.Join(b.events, nil)) || ra.String() != rb.String() {
+			t.Errorf("%s: two imports differ", path)
+		}
+	}
+}
+
+// TestForeignLogs sees that the logs of other agents are not taken for one of ours.
+func TestForeignLogs(t *testing.T) {
+	dir := shared(t)
+	err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel := path[len(dir)+1:]
+		got, derr := Detect(data[:min(len(data), 256<<10)])
+		if want := wantFormat(filepath.ToSlash(rel)); got != want {
+			t.Errorf("%s: detected as %q (%v), want %q", rel, got, derr, want)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func wantFormat(rel string) Format {
+	switch {
+	case !strings.HasSuffix(rel, ".jsonl"):
+		return ""
+	case strings.Contains(rel, "claude"):
+		return ClaudeCode
+	case strings.Contains(rel, "codex"):
+		return Codex
+	}
+	return ""
+}

@@ -1,0 +1,227 @@
+package importer
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// outcome is the fate of one source record.
+type outcome struct {
+	kind   fate
+	reason string // for skipped
+}
+
+type fate uint8
+
+const (
+	asMessage fate = iota + 1
+	asEvent
+	merged
+	skipped
+	later // held back: the handler calls account when it knows
+)
+
+func skip(reason string) outcome { return outcome{skipped, reason} }
+
+// writer gives records their written form, hands them to the sink and counts.
+type writer struct {
+	sink Sink
+	rep  Report
+	used map[string]bool  // ids of written messages
+	tool map[string]uint8 // call ids: bit 0 called, bit 1 answered
+	says string           // the user's first words
+}
+
+func newWriter(s Sink, f Format) *writer {
+	return &writer{sink: s, used: map[string]bool{}, tool: map[string]uint8{},
+		rep: Report{Format: f, Skipped: map[string]int{}, Bad: map[string]int{}, Omitted: map[string]int{}}}
+}
+
+// account books the fate of one source record.
+func (w *writer) account(o outcome) {
+	switch o.kind {
+	case asMessage:
+		w.rep.MessageRecords++
+	case asEvent:
+		w.rep.EventRecords++
+	case merged:
+		w.rep.Merged++
+	case skipped:
+		w.rep.Skipped[o.reason]++
+	}
+}
+
+// report closes the books. An import that broke off does not always add up.
+func (w *writer) report() Report {
+	r := w.rep
+	if r.Title == "" {
+		r.Title = w.says
+	}
+	for _, bits := range w.tool {
+		r.Calls += int(bits & 1)
+		r.Results += int(bits >> 1)
+		switch bits {
+		case 1:
+			r.UnpairedCalls++
+		case 2:
+			r.UnpairedResults++
+		}
+	}
+	return r
+}
+
+// message is a line of messages.jsonl before it is written.
+type message struct {
+	id, role  string
+	content   []json.RawMessage
+	created   string
+	parent    string
+	model     string
+	usage     json.RawMessage
+	sidechain bool
+	meta      bool
+	typ       string
+	native    builder
+}
+
+// message writes m. Its id must come from newID.
+func (w *writer) message(m *message) error {
+	var l builder
+	l.str("id", m.id)
+	l.str("role", m.role)
+	l.raw("content", list2raw(m.content))
+	l.str("created_at", m.created)
+	l.str("parent", m.parent)
+	l.str("model", m.model)
+	l.raw("usage", m.usage)
+	l.yes("sidechain", m.sidechain)
+	l.yes("is_meta", m.meta)
+	l.str("type", m.typ)
+	l.raw("native", m.native.end())
+	w.look(m)
+	w.rep.Messages++
+	return w.sink.Message(compact(l.end()))
+}
+
+// look takes notes of m for the report.
+func (w *writer) look(m *message) {
+	for _, raw := range m.content {
+		b := parseObject(raw)
+		switch b.str("type") {
+		case "tool_use":
+			w.mark(b.str("id"), 1)
+		case "tool_result":
+			w.mark(b.str("tool_use_id"), 2)
+		case "text":
+			if w.says == "" && m.role == "user" && !m.meta && !m.sidechain && m.typ == "" {
+				w.says = title(b.str("text"))
+			}
+		}
+	}
+}
+
+func (w *writer) mark(call string, bit uint8) {
+	if call != "" {
+		w.tool[call] |= bit
+	}
+}
+
+// newID gives id itself, or a name derived from src when id is empty or taken.
+func (w *writer) newID(id string, src source) string {
+	if id == "" {
+		id = src.name(string(w.rep.Format) + "-")
+	}
+	for w.used[id] {
+		id += src.name("#")
+	}
+	w.used[id] = true
+	return id
+}
+
+// event is a line of events.jsonl before it is written.
+type event struct {
+	typ     string
+	id      string
+	created string
+	data    object // the native members that say something
+	native  builder
+}
+
+// event writes e. Pictures in its data go to the sink.
+func (w *writer) event(e *event) error {
+	var l builder
+	l.str("type", e.typ)
+	l.str("id", e.id)
+	l.str("created_at", e.created)
+	if len(e.data) > 0 {
+		data, err := w.withoutMedia(e.data.encode())
+		if err != nil {
+			return err
+		}
+		l.raw("data", data)
+	}
+	l.raw("native", e.native.end())
+	w.rep.Events++
+	return w.sink.Event(compact(l.end()))
+}
+
+// importError keeps bytes that are no record.
+func (w *writer) importError(line int, p piece) error {
+	w.rep.Bad[p.bad]++
+	w.rep.Events++
+	var l, native builder
+	l.str("type", "import_error")
+	l.str("reason", p.bad)
+	if utf8.Valid(p.raw) {
+		l.str("raw", string(p.raw))
+	} else {
+		l.str("raw", base64.StdEncoding.EncodeToString(p.raw))
+		l.str("encoding", "base64")
+	}
+	native.str("format", string(w.rep.Format))
+	native.num("line", line)
+	l.raw("native", native.end())
+	return w.sink.Event(l.end())
+}
+
+// sawTime widens the span of the session.
+func (w *writer) sawTime(s string) {
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return
+	}
+	if t = t.UTC(); w.rep.Started.IsZero() || t.Before(w.rep.Started) {
+		w.rep.Started = t
+	}
+	if t.After(w.rep.Ended) {
+		w.rep.Ended = t
+	}
+}
+
+// title shortens words to one line of at most 80 characters. A slash command reads as it was typed.
+func title(words string) string {
+	if _, cmd, ok := strings.Cut(words, "<command-name>"); ok && strings.HasPrefix(words, "<command-") {
+		name, _, _ := strings.Cut(cmd, "</command-name>")
+		_, args, _ := strings.Cut(cmd, "<command-args>")
+		args, _, _ = strings.Cut(args, "</command-args>")
+		words = name + " " + args
+	}
+	line := strings.Join(strings.Fields(words), " ")
+	if r := []rune(line); len(r) > 80 {
+		return strings.TrimSpace(string(r[:79])) + "…"
+	}
+	return line
+}
+
+// firstSet gives the first that is not empty.
+func firstSet(list ...string) string {
+	for _, s := range list {
+		if s != "" {
+			return s
+		}
+	}
+	return ""
+}
