@@ -7,6 +7,8 @@ import (
 	"path"
 
 	"ctxfs/internal/beneath"
+
+	"golang.org/x/sys/unix"
 )
 
 // ErrCorrupt says that a blob's bytes are not those that its id names.
@@ -33,26 +35,41 @@ func (d *Dir) path(id ID) string {
 	return path.Join(d.rel, name[len(prefix):len(prefix)+2], name)
 }
 
-// Put keeps data and gives its id. When it returns, the blob is on disk.
+// Put keeps data and gives its id. When it returns, the blob is on disk, and its file is young: what removes old blobs
+// spares one that a record is about to name.
 func (d *Dir) Put(data []byte) (ID, error) {
 	id := Sum(data)
 	p := d.path(id)
-	if st, err := d.root.Stat(p); err == nil && st.Size == int64(len(data)) {
+	if d.renew(p, int64(len(data))) {
 		return id, nil
 	}
-	made := func(rel string) error {
-		if !d.own.Chown {
-			return nil
-		}
-		return d.root.Chown(rel, d.own.UID, d.own.GID)
-	}
-	if err := d.root.MkdirAll(path.Dir(p), 0o700, made); err != nil {
+	if err := d.root.MkdirAll(path.Dir(p), 0o700, d.made); err != nil {
 		return id, fmt.Errorf("blob %v: %w", id, err)
 	}
 	if err := d.root.WriteFile(p, data, 0o400, d.own); err != nil {
 		return id, fmt.Errorf("blob %v: %w", id, err)
 	}
 	return id, nil
+}
+
+// renew makes the file at p young, and tells whether it is there with that size.
+func (d *Dir) renew(p string, size int64) bool {
+	st, err := d.root.Stat(p)
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFREG || st.Size != size {
+		return false
+	}
+	now := unix.Timespec{Nsec: unix.UTIME_NOW}
+	return d.root.Utimes(p, [2]unix.Timespec{now, now}) == nil
+}
+
+// made hands a new folder to its owner, and makes its name durable: what is in it hangs on that.
+func (d *Dir) made(rel string) error {
+	if d.own.Chown {
+		if err := d.root.Chown(rel, d.own.UID, d.own.GID); err != nil {
+			return err
+		}
+	}
+	return d.root.Sync(path.Dir(rel))
 }
 
 // Get reads a blob back and checks it against its id. A blob that is not there: an error that is fs.ErrNotExist;
@@ -69,8 +86,11 @@ func (d *Dir) Get(id ID) ([]byte, error) {
 }
 
 // Each calls fn with the id and size of every blob, in id order, and stops at its first error. Files that are not
-// blobs go to odd, which may be nil.
+// blobs, or stand where Get does not look, go to odd, which may be nil.
 func (d *Dir) Each(fn func(id ID, size int64) error, odd func(rel string)) error {
+	if odd == nil {
+		odd = func(string) {}
+	}
 	shelves, err := d.root.ReadDir(d.rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -79,7 +99,12 @@ func (d *Dir) Each(fn func(id ID, size int64) error, odd func(rel string)) error
 		return err
 	}
 	for _, s := range shelves {
-		if err := d.shelf(path.Join(d.rel, s.Name()), fn, odd); err != nil {
+		rel := path.Join(d.rel, s.Name())
+		if !s.IsDir() {
+			odd(rel)
+			continue
+		}
+		if err := d.shelf(rel, fn, odd); err != nil {
 			return err
 		}
 	}
@@ -92,13 +117,18 @@ func (d *Dir) shelf(rel string, fn func(id ID, size int64) error, odd func(rel s
 		return err
 	}
 	for _, b := range blobs {
+		p := path.Join(rel, b.Name())
 		id, err := Parse(b.Name())
-		st, serr := d.root.Stat(path.Join(rel, b.Name()))
-		if err != nil || serr != nil {
-			if odd != nil {
-				odd(path.Join(rel, b.Name()))
-			}
+		if err != nil || !b.Type().IsRegular() || d.path(id) != p {
+			odd(p)
 			continue
+		}
+		st, err := d.root.Stat(p)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it went away meanwhile
+		}
+		if err != nil {
+			return err
 		}
 		if err := fn(id, st.Size); err != nil {
 			return err
