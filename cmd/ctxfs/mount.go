@@ -110,10 +110,7 @@ func (m *mountFlags) readOptions() error {
 }
 
 func (m *mountFlags) run(cmd *cobra.Command, point string) error {
-	point, err := filepath.Abs(point)
-	if err != nil {
-		return err
-	}
+	point = mounts.Real(point)
 	if err := mounts.Check(point); err != nil {
 		return withMkdirHint(err, point)
 	}
@@ -123,7 +120,7 @@ func (m *mountFlags) run(cmd *cobra.Command, point string) error {
 	if m.background && os.Getenv(readyEnv) == "" {
 		return inBackground(cmd, m.store)
 	}
-	err = m.serve(cmd, point)
+	err := m.serve(cmd, point)
 	tellReady(err)
 	return err
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"strconv"
 
@@ -52,11 +51,7 @@ var sessionPathRe = regexp.MustCompile(`^(.*)/((?:home/[0-9]+|shared/[^/]+)/(?:a
 
 // openSession opens the session at a path of a mount or a store, to look at. Both lead to the store's own files.
 func openSession(p string) (*session.Session, func(), error) {
-	abs, err := filepath.Abs(p)
-	if err != nil {
-		return nil, nil, err
-	}
-	m := sessionPathRe.FindStringSubmatch(abs)
+	m := sessionPathRe.FindStringSubmatch(mounts.Real(p))
 	if m == nil {
 		return nil, nil, usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
 	}

@@ -32,7 +32,10 @@ context/pack.md is what a model should see next, under the budget in context/bud
 		Example:       "  ctxfs mount /ctx --background\n  mkdir -p /ctx/home/$(id -u)/agent/coder/session/fix-42\n  cat /ctx/home/$(id -u)/agent/coder/session/fix-42/context/pack.md",
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		Args:          knownCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newPack(), newImport(), newGC(), newVerify(), newVersion())
 	return root
@@ -91,7 +94,7 @@ func exitCode(err error, stderr io.Writer) int {
 		return child.code
 	case errors.As(err, &p):
 		return exitProblems
-	case errors.As(err, &rule) && rule.Kind == session.Locked:
+	case errors.As(err, &rule) && rule.Kind == session.Locked, errors.Is(err, mounts.ErrMounted):
 		return exitLocked
 	case errors.As(err, &rule) && rule.Kind == session.NotFound, errors.Is(err, fs.ErrNotExist):
 		return exitNotFound
@@ -108,6 +111,18 @@ type usageError struct{ text string }
 
 func (u usageError) Error() string { return u.text }
 
+// knownCommand is for what stands where a command should: there is none of that name.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("there is no command %q", args[0])
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usageError{text + " (see " + cmd.Name() + " --help)"}
+}
+
 // exactArgs is cobra's, with an error that says how the command is called.
 func exactArgs(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -116,6 +131,13 @@ func exactArgs(n int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+func atMostOneArg(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return exactArgs(1)(cmd, args)
+	}
+	return nil
 }
 
 func newVersion() *cobra.Command {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"ctxfs/internal/mounts"
@@ -15,7 +17,7 @@ func newStatus() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use: "status [MOUNTPOINT]", Short: "show what a mount is and did; without a mountpoint, all mounts",
-		Example: "  ctxfs status\n  ctxfs status /ctx --json", Args: cobra.MaximumNArgs(1),
+		Example: "  ctxfs status\n  ctxfs status /ctx --json", Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			points, err := statusPoints(args)
 			if err != nil {
@@ -30,8 +32,7 @@ func newStatus() *cobra.Command {
 
 func statusPoints(args []string) ([]string, error) {
 	if len(args) == 1 {
-		abs, err := filepath.Abs(args[0])
-		return []string{abs}, err
+		return []string{mounts.Real(args[0])}, nil
 	}
 	list, err := mounts.List()
 	if err != nil {
@@ -47,33 +48,50 @@ func statusPoints(args []string) ([]string, error) {
 	return points, nil
 }
 
+// showStatus shows every mount that answers, and tells of the others: they may be stale, or another user's.
 func showStatus(cmd *cobra.Command, points []string, asJSON bool) error {
-	all := []map[string]string{}
-	for i, p := range points {
-		if err := mountError(p); err != nil {
-			return err
-		}
-		if asJSON {
-			kv, err := mounts.Status(p)
-			if err != nil {
-				return err
-			}
-			all = append(all, kv)
+	out := cmd.OutOrStdout()
+	all := []map[string]any{}
+	var errs []error
+	for _, p := range points {
+		kv, text, err := oneStatus(p)
+		if err != nil {
+			errs = append(errs, err)
 			continue
 		}
-		data, err := os.ReadFile(filepath.Join(p, "status"))
-		if err != nil {
-			return err
+		if !asJSON && len(all) > 0 {
+			fmt.Fprintln(out)
 		}
-		if i > 0 {
-			fmt.Fprintln(cmd.OutOrStdout())
+		if !asJSON {
+			fmt.Fprint(out, text)
 		}
-		fmt.Fprint(cmd.OutOrStdout(), string(data))
+		all = append(all, withNumbers(kv))
 	}
 	if asJSON {
-		return printJSON(cmd.OutOrStdout(), all)
+		errs = append(errs, printJSON(out, all))
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+func oneStatus(point string) (map[string]string, string, error) {
+	if err := mountError(point); err != nil {
+		return nil, "", err
+	}
+	data, err := os.ReadFile(filepath.Join(point, "status"))
+	return mounts.ParseStatus(data), string(data), err
+}
+
+// withNumbers makes numbers of the values that are numbers, for programs that read JSON.
+func withNumbers(kv map[string]string) map[string]any {
+	out := map[string]any{}
+	for k, v := range kv {
+		if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+			out[k] = n
+		} else {
+			out[k] = v
+		}
+	}
+	return out
 }
 
 // mountError tells why p is not a mount that works.
@@ -97,11 +115,8 @@ func pickMount(named string) (string, error) {
 		named = os.Getenv("CTXFS_MOUNT")
 	}
 	if named != "" {
-		abs, err := filepath.Abs(named)
-		if err != nil {
-			return "", err
-		}
-		return abs, mountError(abs)
+		point := mounts.Real(named)
+		return point, mountError(point)
 	}
 	list, err := mounts.List()
 	if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -19,11 +18,7 @@ func newUmount() *cobra.Command {
 		Use: "umount MOUNTPOINT", Short: "unmount, and wait until the daemon has let the store go", Aliases: []string{"unmount"},
 		Example: "  ctxfs umount /ctx\n  ctxfs umount --lazy /ctx", Args: exactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			point, err := filepath.Abs(args[0])
-			if err != nil {
-				return err
-			}
-			return umount(point, lazy)
+			return umount(mounts.Real(args[0]), lazy)
 		},
 	}
 	cmd.Flags().BoolVarP(&lazy, "lazy", "l", false, "detach even while files are open; they work on until they are closed")

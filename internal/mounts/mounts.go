@@ -63,13 +63,10 @@ func unescape(s string) string {
 
 // At gives the mount whose mountpoint is point or stands above it; ok is false when there is none.
 func At(point string) (m Mount, ok bool, err error) {
-	abs, err := filepath.Abs(point)
-	if err != nil {
-		return Mount{}, false, err
-	}
+	point = Real(point)
 	list, err := List()
 	for _, c := range list {
-		if Inside(abs, c.Point) && len(c.Point) > len(m.Point) {
+		if Inside(point, c.Point) && len(c.Point) > len(m.Point) {
 			m, ok = c, true
 		}
 	}
@@ -84,6 +81,9 @@ func Inside(p, dir string) bool {
 // ErrStale says that a mountpoint's daemon is gone: programs see ENOTCONN there.
 var ErrStale = errors.New("stale mountpoint: its daemon is gone")
 
+// ErrMounted says that a ctxfs is mounted at a mountpoint already.
+var ErrMounted = errors.New("a ctxfs is mounted here already")
+
 // Check looks at a mountpoint before a mount: it must be a directory, and nothing of ctxfs's may stand on it. A stale
 // one is ErrStale.
 func Check(point string) error {
@@ -97,12 +97,8 @@ func Check(point string) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return &os.PathError{Op: "mount", Path: point, Err: unix.ENOTDIR}
 	}
-	abs, err := filepath.Abs(point)
-	if err != nil {
-		return err
-	}
-	if m, ok, err := At(abs); err == nil && ok && m.Point == abs {
-		return fmt.Errorf("%s: a ctxfs is mounted here already; end it with: ctxfs umount %s", point, point)
+	if m, ok, err := At(point); err == nil && ok && m.Point == Real(point) {
+		return fmt.Errorf("%s: %w; end it with: ctxfs umount %s", point, ErrMounted, point)
 	}
 	return nil
 }
@@ -155,19 +151,24 @@ func Status(point string) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	return ParseStatus(data), nil
+}
+
+// ParseStatus reads the `key: value` lines of a status file.
+func ParseStatus(data []byte) map[string]string {
 	kv := map[string]string{}
 	for _, line := range strings.Split(string(data), "\n") {
 		if k, v, ok := strings.Cut(line, ": "); ok {
 			kv[k] = v
 		}
 	}
-	return kv, nil
+	return kv
 }
 
 // Overlap tells, by an error, that a store and a mountpoint stand inside one another: then the daemon would wait for
 // itself. Links on the way are followed; what does not exist yet is taken as it is written.
 func Overlap(store, point string) error {
-	s, p := real(store), real(point)
+	s, p := Real(store), Real(point)
 	if Inside(s, p) {
 		return fmt.Errorf("the store %s stands inside the mountpoint %s: choose a store outside it with --store", store, point)
 	}
@@ -177,8 +178,8 @@ func Overlap(store, point string) error {
 	return nil
 }
 
-// real resolves the links of the longest part of p that exists.
-func real(p string) string {
+// Real gives the absolute path of p as the kernel knows it: the links of the longest part that exists are resolved.
+func Real(p string) string {
 	abs, err := filepath.Abs(p)
 	if err != nil {
 		return p
@@ -189,5 +190,5 @@ func real(p string) string {
 	if abs == "/" {
 		return abs
 	}
-	return filepath.Join(real(filepath.Dir(abs)), filepath.Base(abs))
+	return filepath.Join(Real(filepath.Dir(abs)), filepath.Base(abs))
 }
