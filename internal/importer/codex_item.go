@@ -134,10 +134,17 @@ func (c *codex) serverCall(src source, p object) (outcome, error) {
 	return c.write(src, p, m)
 }
 
-// unknown takes a response_item of a type that is not known here: what it holds stays as it is.
+// unknown takes a response_item of a type that is not known here. Calls and outputs are known by their shape; of
+// others, what they hold stays as it is.
 func (c *codex) unknown(src source, p object) (outcome, error) {
-	if p == nil {
+	typ := p.str("type")
+	switch called := p.str("call_id") != ""; {
+	case p == nil:
 		return c.keep(src, "response_item", src.obj.without("timestamp", "type"))
+	case called && strings.HasSuffix(typ, "_call"):
+		return c.call(src, p)
+	case called && strings.HasSuffix(typ, "_output"):
+		return c.output(src, p)
 	}
 	raw, err := c.w.withoutMedia(p.encode())
 	if err != nil {
@@ -145,5 +152,8 @@ func (c *codex) unknown(src source, p object) (outcome, error) {
 	}
 	m := c.start(src, p)
 	m.role, m.content = firstSet(p.str("role"), "assistant"), []json.RawMessage{raw}
+	if typ == "tool_result" {
+		m.role = "tool"
+	}
 	return c.write(src, p, m)
 }

@@ -154,3 +154,30 @@ func TestCodexMeta(t *testing.T) {
 		}
 	}
 }
+
+// TestCodexRest sees where the rarer records go.
+func TestCodexRest(t *testing.T) {
+	world := codexLine("world_state", `{"full":true}`)
+	for _, c := range []struct {
+		name, log                 string
+		messages, events, skipped int
+	}{
+		{"the same world twice", world + world, 0, 1, 1},
+		{"a ghost", item(`{"type":"ghost_snapshot","ghost_commit":{}}`), 0, 0, 1},
+		{"a sealed compaction", item(`{"type":"compaction","encrypted_content":"x"}`), 0, 1, 0},
+		{"a new kind of item", item(`{"type":"tea","role":"developer","leaf":"green"}`), 1, 0, 0},
+		{"a new kind of call", item(`{"type":"tea_call","call_id":"c","arguments":"{}"}`) + item(`{"type":"tea_call_output","call_id":"c","output":"green"}`), 2, 0, 0},
+		{"a new kind of event", told(`{"type":"tea"}`), 0, 1, 0},
+		{"a new kind of record", codexLine("tea", `{"leaf":"green"}`), 0, 1, 0},
+		{"a bare record", `{"tea":"green"}`, 0, 1, 0},
+		{"an item without payload", `{"timestamp":"t","type":"response_item"}`, 0, 1, 0},
+		{"an empty message", item(`{"type":"message","role":"user","content":[]}`), 0, 0, 1},
+		{"deltas", told(`{"type":"agent_message_delta","delta":"h"}`), 0, 0, 1},
+		{"instructions twice", strings.Repeat(codexLine("session_meta", `{"id":"i","instructions":"be brief"}`), 2), 1, 2, 0},
+	} {
+		_, rep := importText(t, Codex, c.log)
+		if rep.Messages != c.messages || rep.Events != c.events || sum(rep.Skipped) != c.skipped || rep.UnpairedCalls+rep.UnpairedResults != 0 {
+			t.Errorf("%s: %s", c.name, rep)
+		}
+	}
+}

@@ -63,6 +63,25 @@ func TestGrowingSession(t *testing.T) {
 	}
 }
 
+// TestFixtures imports small logs of other versions of the two agents, which lack fields or have others.
+func TestFixtures(t *testing.T) {
+	dir := filepath.Join(shared(t), "format-fixtures", "Resources", "Fixtures")
+	for _, pattern := range []string{"codex_*.jsonl", "stage0/agents/codex/*.jsonl", "stage0/agents/claude/*.jsonl", "stage0/agents/claude/subagent/*.jsonl",
+		"stage0/agents/claude/subagent/*/*/*.jsonl"} {
+		list := logs(t, dir, pattern)
+		if len(list) == 0 {
+			t.Errorf("no %s", pattern)
+		}
+		for _, path := range list {
+			sink, rep := importUnchecked(t, path)
+			checkImport(t, sink, rep)
+			if rep.Records == 0 || sum(rep.Bad) > 0 {
+				t.Errorf("%s: %s", path, rep)
+			}
+		}
+	}
+}
+
 // TestRealDeterminism imports some logs twice.
 func TestRealDeterminism(t *testing.T) {
 	for i, path := range append(logs(t, shared(t), "claude-code/*/*.jsonl"), logs(t, shared(t), "codex/*/*.jsonl")...) {

@@ -2,8 +2,6 @@ package importer
 
 import (
 	"encoding/base64"
-	"encoding/json"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -73,74 +71,6 @@ func (w *writer) report() Report {
 	return r
 }
 
-// message is a line of messages.jsonl before it is written.
-type message struct {
-	id, role  string
-	content   []json.RawMessage
-	created   string
-	parent    string
-	model     string
-	usage     json.RawMessage
-	sidechain bool
-	meta      bool
-	typ       string
-	native    builder
-}
-
-// message writes m. Its id must come from newID.
-func (w *writer) message(m *message) error {
-	var l builder
-	l.str("id", m.id)
-	l.str("role", m.role)
-	l.raw("content", list2raw(m.content))
-	l.str("created_at", m.created)
-	l.str("parent", m.parent)
-	l.str("model", m.model)
-	l.raw("usage", m.usage)
-	l.yes("sidechain", m.sidechain)
-	l.yes("is_meta", m.meta)
-	l.str("type", m.typ)
-	l.raw("native", m.native.end())
-	w.look(m)
-	w.rep.Messages++
-	return w.sink.Message(compact(l.end()))
-}
-
-// look takes notes of m for the report.
-func (w *writer) look(m *message) {
-	for _, raw := range m.content {
-		b := parseObject(raw)
-		switch b.str("type") {
-		case "tool_use":
-			w.mark(b.str("id"), 1)
-		case "tool_result":
-			w.mark(b.str("tool_use_id"), 2)
-		case "text":
-			if w.says == "" && m.role == "user" && !m.meta && !m.sidechain && m.typ == "" {
-				w.says = title(b.str("text"))
-			}
-		}
-	}
-}
-
-func (w *writer) mark(call string, bit uint8) {
-	if call != "" {
-		w.tool[call] |= bit
-	}
-}
-
-// newID gives id itself, or a name derived from src when id is empty or taken.
-func (w *writer) newID(id string, src source) string {
-	if id == "" {
-		id = src.name(string(w.rep.Format) + "-")
-	}
-	for w.used[id] {
-		id += src.name("#")
-	}
-	w.used[id] = true
-	return id
-}
-
 // event is a line of events.jsonl before it is written.
 type event struct {
 	typ     string
@@ -199,21 +129,6 @@ func (w *writer) sawTime(s string) {
 	if t.After(w.rep.Ended) {
 		w.rep.Ended = t
 	}
-}
-
-// title shortens words to one line of at most 80 characters. A slash command reads as it was typed.
-func title(words string) string {
-	if _, cmd, ok := strings.Cut(words, "<command-name>"); ok && strings.HasPrefix(words, "<command-") {
-		name, _, _ := strings.Cut(cmd, "</command-name>")
-		_, args, _ := strings.Cut(cmd, "<command-args>")
-		args, _, _ = strings.Cut(args, "</command-args>")
-		words = name + " " + args
-	}
-	line := strings.Join(strings.Fields(words), " ")
-	if r := []rune(line); len(r) > 80 {
-		return strings.TrimSpace(string(r[:79])) + "…"
-	}
-	return line
 }
 
 // firstSet gives the first that is not empty.
