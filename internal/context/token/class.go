@@ -42,7 +42,7 @@ const (
 
 // classes is a two-stage table: code point to class.
 type classes struct {
-	ascii [utf8.RuneSelf]class
+	ascii [256]class // by byte; no class for a byte of a longer character
 	index [(utf8.MaxRune + 1) / pageSize]uint16
 	pages [][pageSize]class
 }
@@ -102,7 +102,7 @@ func pack(flat []class) *classes {
 		}
 		c.index[i] = at
 	}
-	copy(c.ascii[:], flat)
+	copy(c.ascii[:utf8.RuneSelf], flat)
 	return c
 }
 
@@ -111,24 +111,39 @@ func (c *classes) at(b []byte, i int) (class, int) {
 	if i >= len(b) {
 		return 0, 0
 	}
-	if b[i] < utf8.RuneSelf {
-		return c.ascii[b[i]], 1
+	if k := c.ascii[b[i]]; k != 0 {
+		return k, 1
 	}
-	return c.wide(b[i:])
+	return c.wide(b, i)
 }
 
-func (c *classes) wide(b []byte) (class, int) {
-	r, n := utf8.DecodeRune(b)
-	return c.pages[c.index[r>>pageBits]][r&(pageSize-1)], n
+// wide decodes a character of two to four bytes, which must be valid: utf8.DecodeRune checks again, and is slower.
+func (c *classes) wide(b []byte, i int) (class, int) {
+	r, n := uint32(b[i]), 2
+	switch {
+	case r < 0xE0:
+		r = r&0x1F<<6 | uint32(b[i+1]&0x3F)
+	case r < 0xF0:
+		r = r&0x0F<<12 | uint32(b[i+1]&0x3F)<<6 | uint32(b[i+2]&0x3F)
+		n = 3
+	default:
+		r = r&0x07<<18 | uint32(b[i+1]&0x3F)<<12 | uint32(b[i+2]&0x3F)<<6 | uint32(b[i+3]&0x3F)
+		n = 4
+	}
+	return c.pages[c.index[r>>pageBits]][r%pageSize], n
 }
 
 // run gives the end of the longest run of characters of set that starts at b[i].
 func (c *classes) run(b []byte, i int, set class) int {
-	for {
-		k, n := c.at(b, i)
+	for i < len(b) {
+		k, n := c.ascii[b[i]], 1
+		if k == 0 {
+			k, n = c.wide(b, i)
+		}
 		if k&set == 0 {
-			return i
+			break
 		}
 		i += n
 	}
+	return i
 }

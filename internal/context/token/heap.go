@@ -12,15 +12,30 @@ const keepScratch = 1 << 16
 
 // long merges as scan does, with a heap of the pairs: n log n for a piece of any length.
 func (e *Encoding) long(b []byte) int {
-	s, ok := e.scratch.Get().(*scratch)
-	if !ok {
-		s = new(scratch)
-	}
+	s := e.room()
 	n := s.merge(e.ranks, b)
 	if len(b) <= keepScratch {
 		e.scratch.Put(s)
 	}
 	return n
+}
+
+// ends gives the end of each token of a piece that is no token itself.
+func (e *Encoding) ends(b []byte) []int32 {
+	s := e.room()
+	ends := make([]int32, 0, s.merge(e.ranks, b))
+	for at := s.next[0]; len(ends) < cap(ends); at = s.next[at] {
+		ends = append(ends, at)
+	}
+	return ends
+}
+
+func (e *Encoding) room() *scratch {
+	s, ok := e.scratch.Get().(*scratch)
+	if !ok {
+		s = new(scratch)
+	}
+	return s
 }
 
 func (s *scratch) merge(r *ranks, b []byte) int {

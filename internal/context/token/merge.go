@@ -2,47 +2,57 @@ package token
 
 // maxScan is the length in bytes up to which looking through all pairs for the lowest rank is faster than a
 // heap of them.
-const maxScan = 96
+const (
+	maxScan = 1<<posBits - 1
+	posBits = 6
+)
+
+// noPair is greater than any rank<<posBits | position.
+const noPair = ^uint32(0)
 
 // scan merges the bytes of b[i:end], at least 2 and at most maxScan, pair by pair: always the pair that is the
 // token of the lowest rank, the leftmost of equals, until no pair is a token. It gives the number of parts left.
 func (r *ranks) scan(b []byte, i, end int) int {
-	var starts [maxScan + 2]int   // of the parts, and twice the end
-	var pairs [maxScan + 1]uint32 // the rank of each part joined with the next
+	var (
+		// pairs has, at the first byte of each part, the rank of that part joined with the next, and the place
+		// itself, so that the least number is the lowest rank and the leftmost.
+		pairs      [1 << posBits]uint32
+		next, prev [1 << posBits]uint8 // the first bytes of the parts beside
+	)
 	n := end - i
 	for j := range n {
-		starts[j] = i + j
-		pairs[j] = noRank
+		next[j], prev[j] = uint8(j+1), uint8(j-1)
+		pairs[j] = noPair
 		if j+1 < n {
-			pairs[j] = r.of(b, i+j, i+j+2)
+			pairs[j] = pairAt(r.pairs[pairOf(b, i+j)], j)
 		}
 	}
-	starts[n] = end
-	for {
-		at := lowest(pairs[:n])
-		if pairs[at] == noRank {
-			return n
+	for parts := n; ; parts-- {
+		least := noPair
+		for _, p := range pairs[:n] {
+			least = min(least, p)
 		}
-		copy(starts[at+1:n+1], starts[at+2:n+1])
-		copy(pairs[at+1:n], pairs[at+2:n])
-		n--
-		pairs[n] = noRank
-		pairs[at] = noRank
-		if at+2 <= n {
-			pairs[at] = r.of(b, starts[at], starts[at+2])
+		if least == noPair {
+			return parts
+		}
+		at := least % (1 << posBits)
+		gone := next[at]
+		after := next[gone]
+		next[at], prev[after] = after, uint8(at)
+		pairs[gone], pairs[at] = noPair, noPair
+		if int(after) < n {
+			pairs[at] = pairAt(r.of(b, i+int(at), i+int(next[after])), int(at))
 		}
 		if at > 0 {
-			pairs[at-1] = r.of(b, starts[at-1], starts[at+1])
+			before := int(prev[at])
+			pairs[before] = pairAt(r.of(b, i+before, i+int(after)), before)
 		}
 	}
 }
 
-func lowest(pairs []uint32) int {
-	at := 0
-	for j, rank := range pairs {
-		if rank < pairs[at] {
-			at = j
-		}
+func pairAt(rank uint32, pos int) uint32 {
+	if rank == noRank {
+		return noPair
 	}
-	return at
+	return rank<<posBits | uint32(pos)
 }

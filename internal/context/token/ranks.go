@@ -6,119 +6,113 @@ import (
 )
 
 // noRank is the rank of what is not a token: greater than any.
-const noRank = ^uint32(0)
+const noRank = 1<<rankBits - 1
 
-// ranks finds the rank of a token by its bytes. Most tokens are short, so those of up to 8 and of up to 16 bytes
-// are held in the slots of two open-addressing tables, half full; the few others are in a map.
+const rankBits = 18
+
+// ranks finds the rank of a token by its bytes. A slot of the table is four bytes, and frequent tokens have low
+// ranks, so most of what a count touches stays in the processor's cache.
 type ranks struct {
-	short  []slot8
-	medium []slot16
-	long   map[string]uint32
+	slots []uint32 // open addressing, half full: part of the hash << rankBits | rank; all ones in an empty slot
+	ends  []uint32 // by rank: where the token ends in text; it starts where the one before ends
+	text  []byte   // the tokens by rank, and 8 bytes more, for load
+	pairs []uint32 // by pairOf: the rank of a token of two bytes, with which each merge begins, or noRank
 }
 
-// slot8 holds a token as a little-endian number. meta is its length << 24 | its rank, 0 in an empty slot.
-type slot8 struct {
-	key  uint64
-	meta uint32
-}
+const emptySlot = ^uint32(0)
 
-type slot16 struct {
-	lo, hi uint64
-	meta   uint32
-}
-
-const (
-	lenShift = 24
-	rankMask = 1<<lenShift - 1
-)
-
+// newRanks takes the length of the token of each rank (0 for none) and the bytes of all.
 func newRanks(lengths, text []byte) (*ranks, error) {
-	short, medium := 0, 0
-	for _, n := range lengths {
-		switch {
-		case n <= 8:
-			short++
-		case n <= 16:
-			medium++
-		}
-	}
 	r := &ranks{
-		short:  make([]slot8, 2*short+1),
-		medium: make([]slot16, 2*medium+1),
-		long:   make(map[string]uint32, len(lengths)-short-medium),
+		slots: make([]uint32, 2*len(lengths)+1),
+		ends:  make([]uint32, 1, len(lengths)+1),
+		pairs: make([]uint32, 1<<16),
 	}
-	at := 0
+	for i := range r.slots {
+		r.slots[i] = emptySlot
+	}
+	for i := range r.pairs {
+		r.pairs[i] = noRank
+	}
+	end := 0
+	for _, n := range lengths {
+		end += int(n)
+		r.ends = append(r.ends, uint32(end))
+	}
+	if end > len(text) || len(lengths) >= noRank {
+		return nil, errVocab
+	}
+	r.text = append(make([]byte, 0, end+8), text[:end]...)
+	r.text = append(r.text, make([]byte, 8)...)
 	for rank, n := range lengths {
-		end := at + int(n)
-		if end > len(text) {
-			return nil, errVocab
-		}
 		if n > 0 {
-			r.add(text, at, end, uint32(rank))
+			r.add(uint32(rank))
 		}
-		at = end
 	}
 	return r, nil
 }
 
-func (r *ranks) add(b []byte, i, end int, rank uint32) {
-	meta := uint32(end-i)<<lenShift | rank
-	switch n := end - i; {
-	case n <= 8:
-		key := load(b, i, n)
-		at := hash(key, 0, len(r.short))
-		for r.short[at].meta != 0 {
-			at = after(at, len(r.short))
-		}
-		r.short[at] = slot8{key, meta}
-	case n <= 16:
-		lo, hi := load(b, i, 8), load(b, i+8, n-8)
-		at := hash(lo, hi, len(r.medium))
-		for r.medium[at].meta != 0 {
-			at = after(at, len(r.medium))
-		}
-		r.medium[at] = slot16{lo, hi, meta}
-	default:
-		r.long[string(b[i:end])] = rank
+func (r *ranks) add(rank uint32) {
+	token := r.text[r.ends[rank]:r.ends[rank+1]]
+	key := uint64(0)
+	if len(token) > 8 {
+		key = longKey(token)
+	} else {
+		key = load(token, 0, len(token))
 	}
+	if len(token) == 2 {
+		r.pairs[pairOf(token, 0)] = rank
+	}
+	at, tag := r.place(key)
+	for r.slots[at] != emptySlot {
+		at = r.after(at)
+	}
+	r.slots[at] = tag | rank
 }
 
 // of gives the rank of b[i:end], which is not empty, or noRank.
 func (r *ranks) of(b []byte, i, end int) uint32 {
 	n := end - i
 	if n > 8 {
-		return r.ofLonger(b, i, end)
+		return r.ofLong(b[i:end])
 	}
 	key := load(b, i, n)
-	for at := hash(key, 0, len(r.short)); ; at = after(at, len(r.short)) {
-		slot := &r.short[at]
-		if slot.key == key && int(slot.meta>>lenShift) == n {
-			return slot.meta & rankMask
-		}
-		if slot.meta == 0 {
+	for at, tag := r.place(key); ; at = r.after(at) {
+		slot := r.slots[at]
+		if slot == emptySlot {
 			return noRank
+		}
+		if (slot^tag)>>rankBits != 0 {
+			continue
+		}
+		rank := slot & noRank
+		from, to := int(r.ends[rank]), int(r.ends[rank+1])
+		if to-from == n && load(r.text, from, n) == key {
+			return rank
 		}
 	}
 }
 
-func (r *ranks) ofLonger(b []byte, i, end int) uint32 {
-	n := end - i
-	if n > 16 {
-		if rank, ok := r.long[string(b[i:end])]; ok {
-			return rank
-		}
-		return noRank
-	}
-	lo, hi := load(b, i, 8), load(b, i+8, n-8)
-	for at := hash(lo, hi, len(r.medium)); ; at = after(at, len(r.medium)) {
-		slot := &r.medium[at]
-		if slot.lo == lo && slot.hi == hi && int(slot.meta>>lenShift) == n {
-			return slot.meta & rankMask
-		}
-		if slot.meta == 0 {
+func (r *ranks) ofLong(token []byte) uint32 {
+	for at, tag := r.place(longKey(token)); ; at = r.after(at) {
+		slot := r.slots[at]
+		if slot == emptySlot {
 			return noRank
 		}
+		if (slot^tag)>>rankBits != 0 {
+			continue
+		}
+		rank := slot & noRank
+		if string(r.text[r.ends[rank]:r.ends[rank+1]]) == string(token) {
+			return rank
+		}
 	}
+}
+
+// longKey makes one number of the first and the last 8 bytes of a longer token.
+func longKey(token []byte) uint64 {
+	last := binary.LittleEndian.Uint64(token[len(token)-8:])
+	return binary.LittleEndian.Uint64(token) ^ bits.RotateLeft64(last*0xC2B2AE3D27D4EB4F, 32)
 }
 
 // load reads the n bytes (1 to 8) at b[i] as a little-endian number.
@@ -133,16 +127,18 @@ func load(b []byte, i, n int) uint64 {
 	return key
 }
 
-// hash maps a key to one of n slots: the high half of a product depends on all bits of the key.
-func hash(lo, hi uint64, n int) int {
-	h := lo*0x9E3779B97F4A7C15 ^ bits.RotateLeft64(hi*0xC2B2AE3D27D4EB4F, 32)
-	h ^= h >> 32
-	at, _ := bits.Mul64(h*0xD6E8FEB86659FD93, uint64(n))
-	return int(at)
+// pairOf is the index in ranks.pairs of b[i] and b[i+1].
+func pairOf(b []byte, i int) uint16 { return binary.LittleEndian.Uint16(b[i:]) }
+
+// place maps a key to its first slot, by the high bits of a product, which depend on all bits of the key, and to
+// a tag for that slot, by the bits after those.
+func (r *ranks) place(key uint64) (at int, tag uint32) {
+	high, low := bits.Mul64(key*0x9E3779B97F4A7C15, uint64(len(r.slots)))
+	return int(high), uint32(low>>32) &^ noRank
 }
 
-func after(at, n int) int {
-	if at++; at == n {
+func (r *ranks) after(at int) int {
+	if at++; at == len(r.slots) {
 		return 0
 	}
 	return at

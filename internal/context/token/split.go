@@ -40,11 +40,29 @@ func o200k(c *classes, b []byte, i int) int {
 	return c.blanks(b, i)
 }
 
-// cased matches a word: first what may be upper case, then what may be lower case. What has no case may be
-// either, so where no lower case follows, the pattern steps back to the last such character; and where there
-// is none, its second form takes the upper case alone. A mark at the start can be read as the optional
-// character before the word or as its first one, with the same end.
+// cased matches a word. This is the short way, for ASCII alone.
 func (c *classes) cased(b []byte, i int) int {
+	end := i
+	for end < len(b) && c.ascii[b[end]] == upper {
+		end++
+	}
+	for end < len(b) && c.ascii[b[end]] == lower {
+		end++
+	}
+	if end < len(b) && c.ascii[b[end]] == 0 {
+		end = c.casedWide(b, i)
+	}
+	if end < len(b) && b[end] == '\'' {
+		end += contraction(b, end)
+	}
+	return end
+}
+
+// casedWide matches first what may be upper case, then what may be lower case. What has no case may be either,
+// so where no lower case follows, the pattern steps back to the last such character; and where there is none, its
+// second form takes the upper case alone. A mark at the start can be read as the optional character before the
+// word or as its first one, with the same end.
+func (c *classes) casedWide(b []byte, i int) int {
 	last := -1 // the end of the last caseless character
 	k, n := c.at(b, i)
 	for k&(upper|caseless|mark) != 0 {
@@ -56,11 +74,11 @@ func (c *classes) cased(b []byte, i int) int {
 	}
 	switch {
 	case k == lower:
-		i = c.run(b, i+n, lower|caseless|mark)
+		return c.run(b, i+n, lower|caseless|mark)
 	case last >= 0:
-		i = last
+		return last
 	}
-	return i + contraction(b, i)
+	return i
 }
 
 // cl100k matches

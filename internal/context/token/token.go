@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"unicode/utf8"
-	"unsafe"
 )
 
 //go:generate go run ./gen
@@ -60,8 +59,7 @@ func (e *Encoding) Name() string { return e.name }
 
 // Count gives the number of tokens of text.
 func (e *Encoding) Count(text string) int {
-	// The bytes are only read, and only during this call.
-	return e.CountBytes(unsafe.Slice(unsafe.StringData(text), len(text)))
+	return e.CountBytes(view(text))
 }
 
 // CountBytes gives the number of tokens of b, as Count does of string(b).
