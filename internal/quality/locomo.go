@@ -33,8 +33,6 @@ func Fold(t pack.Tokenizer, log []byte) (*pack.Workset, *record.Memory, error) {
 // Recall is how many questions had some, and had all, of their evidence in the pack.
 type Recall struct{ Any, All, Of int }
 
-func (r *Recall) add(o Recall) { r.Any += o.Any; r.All += o.All; r.Of += o.Of }
-
 func (r Recall) String() string {
 	n := max(float64(r.Of), 1)
 	return fmt.Sprintf("any %.3f all %.3f", float64(r.Any)/n, float64(r.All)/n)

@@ -27,21 +27,48 @@ const tries = 8
 
 // Build makes the pack. It fails only when the history cannot be read.
 func (w *Workset) Build(in Input) (*Pack, error) {
-	lim := max(in.Budget-in.Reserve, 0)
+	p, err := w.fit(in, max(in.Budget-in.Reserve, 0))
+	if err != nil {
+		return nil, fmt.Errorf("pack of %s: %w", in.Session, err)
+	}
+	return p, p.encode(w, in)
+}
+
+// fit finds a plan whose text is within lim.
+func (w *Workset) fit(in Input, lim int) (*Pack, error) {
 	cache := map[int]*record.Record{}
 	for i, plan := 0, lim-lim/100; i < tries && plan > 0; i++ {
 		p, err := w.try(in, plan, cache)
 		if err != nil {
-			return nil, fmt.Errorf("pack of %s: %w", in.Session, err)
+			return nil, err
 		}
 		if over := p.used() - lim; over > 0 {
 			plan -= over + 8<<i
 			continue
 		}
-		return p, p.encode(w, in)
+		if in.Query != "" {
+			return w.widen(in, lim, plan, p, cache)
+		}
+		return p, nil
 	}
-	p := w.least(in, lim)
-	return p, p.encode(w, in)
+	return w.least(in, lim), nil
+}
+
+// widen uses what a plan left over, since costs are bounds. Only for a question asked by hand: the plan of other packs
+// must not follow the size of their text, or they would change with every append.
+func (w *Workset) widen(in Input, lim, plan int, p *Pack, cache map[int]*record.Record) (*Pack, error) {
+	for i := 0; i < 2 && p.used() < lim-lim/50; i++ {
+		plan += lim - p.used()
+		wider, err := w.try(in, plan, cache)
+		if err != nil {
+			return nil, err
+		}
+		if wider.used() > lim {
+			break
+		}
+		p = wider
+	}
+	return p, nil
 }
 
 // used is the pack's size as a budget sees it: the whole text, or the sum of its items when joining made that larger.

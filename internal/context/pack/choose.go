@@ -29,7 +29,7 @@ func (b *builder) step() int {
 func (b *builder) recallShare() int {
 	switch {
 	case b.in.Query != "":
-		return 75
+		return 90
 	case b.lim <= 8000:
 		return 40
 	}
@@ -176,5 +176,5 @@ func (b *builder) hits(upTo int) ([]recall.Hit, error) {
 		}
 		query = indexed(r.Words())
 	}
-	return b.w.index.Search(recall.Query(query), upTo, maxHits), nil
+	return b.w.index.Rank(query, upTo, maxHits, b.in.Without), nil
 }

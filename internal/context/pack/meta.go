@@ -49,7 +49,7 @@ func (w *Workset) latestUser(upTo int) int {
 
 // What a marker costs beside its text, in tokens: an upper bound for usual names.
 const (
-	firstMarker = 16 // with role, name and time
+	firstMarker = 10 // with role, name and time
 	nextMarker  = 8
 	cutMarker   = 40
 )

@@ -1,15 +1,19 @@
 package pack
 
-import "ctxfs/internal/record"
+import (
+	"ctxfs/internal/context/recall"
+	"ctxfs/internal/record"
+)
 
 // Input is what a pack is a function of, beside the folded log.
 type Input struct {
 	Session, Agent string
-	Budget         int            // tokens
-	Reserve        int            // tokens of the budget that the pack must leave free
-	Query          string         // "" is the latest user message
-	History        record.History // the records that were folded; lines are read again on demand
-	Pinned         []File         // context/pinned/*, sorted by name
+	Budget         int              // tokens
+	Reserve        int              // tokens of the budget that the pack must leave free
+	Query          string           // "" is the latest user message
+	Without        recall.Technique // left out of the ranking: for benchmarks
+	History        record.History   // the records that were folded; lines are read again on demand
+	Pinned         []File           // context/pinned/*, sorted by name
 	Authored       Authored
 	Children       []Child // context/child/*, sorted by id
 }

@@ -96,7 +96,7 @@ const recallLimit = 400
 // Recall answers a query from the whole log: the best records with their numbers and times, best first, in at most
 // budget tokens.
 func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
-	hits := w.index.Search(recall.Query(query), w.Len(), maxHits)
+	hits := w.index.Rank(query, w.Len(), maxHits, in.Without)
 	head := "# Recall: " + clean(query, 200) + "\n\n"
 	if len(hits) == 0 {
 		return []byte(w.within(head+"No record matches.\n", budget)), nil

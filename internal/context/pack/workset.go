@@ -7,6 +7,7 @@ package pack
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"time"
 
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/context/recall"
@@ -78,7 +79,7 @@ func (w *Workset) Add(r record.Record, raw []byte) {
 	for i := range r.Blocks {
 		texts = append(texts, w.block(&r, i))
 	}
-	w.index.Add(texts...)
+	w.index.Add(r.Time, texts...)
 	w.derived.Add(&r)
 	w.metas = append(w.metas, m)
 }
@@ -88,7 +89,7 @@ func (w *Workset) AddBad(n int, raw []byte, reason string) {
 	m := w.begin(raw)
 	m.flags |= flagBad
 	w.bad = append(w.bad, badLine{n, reason})
-	w.index.Add()
+	w.index.Add(time.Time{})
 	w.metas = append(w.metas, m)
 }
 

@@ -2,18 +2,23 @@
 // with an index that grows record by record. It holds no text, only hashes of terms and packed postings.
 package recall
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"time"
+)
 
 // Index is the inverted index of a log. Records are numbered from 1 in the order of Add. Not safe for concurrent use.
 type Index struct {
-	slots []uint32 // open addressing: 1 + number of a term, 0 empty
-	terms []term
-	pages pages
-	lens  []uint16 // terms of record n, clipped, at n-1
-	sums  []uint64 // sums[i]: total length of the first 64*i records
-	doc   map[uint64]uint16
-	order []uint64 // the keys of doc in order of appearance: postings must not depend on map order
-	scan  scanner
+	slots  []uint32 // open addressing: 1 + number of a term, 0 empty
+	terms  []term
+	pages  pages
+	lens   []uint16  // terms of record n, clipped, at n-1
+	sums   []uint64  // sums[i]: total length of the first 64*i records
+	starts []uint32  // first records of episodes
+	last   time.Time // of the newest record that has one
+	doc    map[uint64]uint16
+	order  []uint64 // the keys of doc in order of appearance: postings must not depend on map order
+	scan   scanner
 }
 
 // term is one entry of the vocabulary. While df is 1 the posting stands in the entry itself (last, and tail as the
@@ -38,8 +43,8 @@ func NewIndex() *Index {
 // Len is the number of records indexed.
 func (x *Index) Len() int { return len(x.lens) }
 
-// Add indexes the next record, whose content is texts.
-func (x *Index) Add(texts ...string) {
+// Add indexes the next record, written at t (zero: unknown), whose content is texts.
+func (x *Index) Add(t time.Time, texts ...string) {
 	clear(x.doc)
 	x.order = x.order[:0]
 	total := 0
@@ -47,6 +52,14 @@ func (x *Index) Add(texts ...string) {
 		eachTerm(t, x.count)
 	}
 	n := uint32(len(x.lens) + 1)
+	if x.begins(t, n) {
+		x.starts = append(x.starts, n)
+		if !t.IsZero() {
+			for _, d := range dateTerms(t) {
+				x.count(d)
+			}
+		}
+	}
 	for _, h := range x.order {
 		tf := x.doc[h]
 		total += int(tf)
@@ -56,6 +69,15 @@ func (x *Index) Add(texts ...string) {
 	if len(x.lens)%64 == 0 {
 		x.sums = append(x.sums, x.total(len(x.lens)))
 	}
+}
+
+// begins tells whether record n, written at t, starts an episode.
+func (x *Index) begins(t time.Time, n uint32) bool {
+	gap := !t.IsZero() && t.Sub(x.last) > pause
+	if !t.IsZero() {
+		x.last = t
+	}
+	return gap || n == 1 || n-x.starts[len(x.starts)-1] >= maxEpisode
 }
 
 func (x *Index) count(t string) {

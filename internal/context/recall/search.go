@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -39,35 +40,47 @@ func Query(text string) []Term {
 	return q
 }
 
-// Search scores the first upTo records against q and gives the best k, best first; of equals the newer. The answer
-// depends on those records only, not on what was added later.
-func (x *Index) Search(q []Term, upTo, k int) []Hit {
-	upTo = min(upTo, x.Len())
-	if upTo < 1 || k < 1 {
-		return nil
-	}
-	return top(x.scores(q, upTo), k)
+// weighted is the postings of one term of a query.
+type weighted struct {
+	list   []posting
+	weight float64
+	rarity float64 // its IDF
 }
 
-// scores gives the BM25 score of record n at n-1.
-func (x *Index) scores(q []Term, upTo int) []float32 {
-	scores := make([]float32, upTo)
-	mean := max(float64(x.total(upTo))/float64(upTo), 1)
-	var list []posting
+// lists reads the postings of q in the first upTo records. Of a long query the rarest terms are taken.
+func (x *Index) lists(q []Term, upTo int) []weighted {
+	var out []weighted
 	for _, t := range q {
 		i := x.slots[x.find(t.hash)]
 		if i == 0 {
 			continue
 		}
-		list = x.pages.read(&x.terms[i-1], uint32(upTo), list[:0])
-		w := t.Weight * idf(len(list), upTo)
-		for _, p := range list {
-			tf := float64(p.tf)
-			norm := bm25K1 * (1 - bm25B + bm25B*float64(x.lens[p.doc-1])/mean)
-			scores[p.doc-1] += float32(w * tf * (bm25K1 + 1) / (tf + norm))
+		if list := x.pages.read(&x.terms[i-1], uint32(upTo), nil); len(list) > 0 {
+			out = append(out, weighted{list, t.Weight, idf(len(list), upTo)})
+		}
+	}
+	if len(out) > maxTerms {
+		slices.SortStableFunc(out, func(a, b weighted) int { return cmp.Compare(b.rarity, a.rarity) })
+		out = out[:maxTerms]
+	}
+	return out
+}
+
+// scores gives the BM25 score of record n at n-1.
+func (x *Index) scores(lists []weighted, upTo int) []float32 {
+	scores := make([]float32, upTo)
+	mean := max(float64(x.total(upTo))/float64(upTo), 1)
+	for _, l := range lists {
+		for _, p := range l.list {
+			scores[p.doc-1] += float32(bm25(l.weight*l.rarity, float64(p.tf), float64(x.lens[p.doc-1]), mean))
 		}
 	}
 	return scores
+}
+
+// bm25 is one term's part of a text's score.
+func bm25(weight, tf, length, mean float64) float64 {
+	return weight * tf * (bm25K1 + 1) / (tf + bm25K1*(1-bm25B+bm25B*length/mean))
 }
 
 func idf(df, n int) float64 { return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5)) }
@@ -81,11 +94,8 @@ func top(scores []float32, k int) []Hit {
 		}
 	}
 	slices.SortFunc(hits, func(a, b Hit) int {
-		switch {
-		case a.Score > b.Score:
-			return -1
-		case a.Score < b.Score:
-			return 1
+		if c := cmp.Compare(b.Score, a.Score); c != 0 {
+			return c
 		}
 		return b.N - a.N
 	})

@@ -8,8 +8,8 @@ func stopword(w []byte) bool {
 		"is", "are", "was", "were", "be", "been", "being", "am", "do", "does", "did", "has", "have", "had", "having",
 		"i", "me", "my", "we", "our", "us", "you", "your", "he", "him", "his", "she", "her", "it", "its", "they",
 		"them", "their", "this", "that", "these", "those", "there", "here", "what", "which", "who", "whom", "when",
-		"where", "why", "how", "so", "than", "then", "too", "very", "can", "could", "will", "would", "shall", "should",
-		"may", "might", "must", "not", "no", "nor", "about", "into", "over", "out", "up", "down", "just", "also",
+		"where", "why", "how", "so", "than", "then", "too", "very", "can", "could", "will", "would", "shall", "should", "may",
+		"might", "must", "not", "no", "nor", "about", "into", "over", "out", "up", "down", "just", "also",
 		"ll", "ve", "re", "don", "didn", "isn", "wasn", "doesn", "im", "some", "any", "all", "more", "most", "such":
 		return true
 	}
