@@ -69,6 +69,7 @@ type mount struct {
 	point, store string
 	agent        string // an agent's folder in the mount
 	cmd          *exec.Cmd
+	log          *strings.Builder // what the daemon printed
 	baseFDs      int
 }
 
@@ -90,8 +91,8 @@ func newMount(t *testing.T, args ...string) *mount {
 func (m *mount) start(args ...string) {
 	m.t.Helper()
 	m.cmd = exec.Command(program, append([]string{"mount", m.point, "--store", m.store}, args...)...)
-	var log strings.Builder
-	m.cmd.Stderr, m.cmd.Stdout = &log, &log
+	m.log = &strings.Builder{}
+	m.cmd.Stderr, m.cmd.Stdout = m.log, m.log
 	if err := m.cmd.Start(); err != nil {
 		m.t.Fatal(err)
 	}
@@ -104,7 +105,7 @@ func (m *mount) start(args ...string) {
 	}
 	_ = m.cmd.Process.Kill()
 	_ = m.cmd.Wait()
-	m.t.Fatalf("no mount: %s", log.String())
+	m.t.Fatalf("no mount: %s", m.log)
 }
 
 // fds counts the daemon's open files. Pipes and /dev/null are left out: go-fuse keeps a small pool of pipes for splice(2).
@@ -169,7 +170,7 @@ func (m *mount) stop() {
 	select {
 	case err := <-done:
 		if err != nil {
-			m.t.Errorf("the daemon did not end cleanly: %v", err)
+			m.t.Errorf("the daemon did not end cleanly: %v\n%s", err, m.log)
 		}
 	case <-time.After(10 * time.Second):
 		_ = m.cmd.Process.Kill()

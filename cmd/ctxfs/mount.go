@@ -9,7 +9,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"ctxfs/internal/fsnode"
 	"ctxfs/internal/mounts"
@@ -147,7 +146,7 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 	if err != nil {
 		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
 	}
-	stop := unmountOnSignal(server, point)
+	stop := unmountOnSignal(point)
 	defer stop()
 	go server.Serve()
 	if err := server.WaitMount(); err != nil {
@@ -163,16 +162,14 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 
 // unmountOnSignal unmounts at SIGINT and SIGTERM. While files are open the kernel refuses; then the mount is
 // detached: open files go on to work until they are closed, and no new ones come.
-func unmountOnSignal(server interface{ Unmount() error }, point string) (stop func()) {
+func unmountOnSignal(point string) (stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		for range c {
-			if server.Unmount() == nil {
-				return
+			if mounts.Unmount(point, false) != nil {
+				_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
 			}
-			_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
-			time.Sleep(10 * time.Millisecond)
 		}
 	}()
 	return func() { signal.Stop(c); close(c) }

@@ -2,6 +2,7 @@ package fsnode
 
 import (
 	"os"
+	"time"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -12,8 +13,13 @@ import (
 type backing struct {
 	id     int32 // the kernel's; 0: this inode is not in passthrough mode
 	users  int
-	direct int // of users: open for reading and writing, and so not in passthrough mode
+	direct int           // of users: open for reading and writing, and so not in passthrough mode
+	idle   chan struct{} // closed when the last user has gone
 }
+
+// busyWait is how long an open for reading and writing waits for others to go: the kernel tells of a close(2) only
+// after it has returned.
+const busyWait = 200 * time.Millisecond
 
 // probePassthrough asks the kernel once whether this daemon may register backing files (it needs CAP_SYS_ADMIN).
 func (f *FS) probePassthrough() bool {
@@ -47,16 +53,19 @@ func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 	if !f.passthrough.Load() {
 		return mode, 0, nil
 	}
+	rdwr := flags&unix.O_ACCMODE == unix.O_RDWR
+	if rdwr && !f.waitIdle(h.node.id) {
+		return 0, 0, unix.EBUSY
+	}
 	f.backMu.Lock()
 	defer f.backMu.Unlock()
 	b := f.backings[h.node.id]
 	if b == nil {
-		b = &backing{}
+		b = &backing{idle: make(chan struct{})}
 		f.backings[h.node.id] = b
 	}
-	rdwr := flags&unix.O_ACCMODE == unix.O_RDWR
 	if rdwr && b.id != 0 {
-		return 0, 0, unix.EBUSY
+		return 0, 0, unix.EBUSY // somebody was quicker
 	}
 	if rdwr || b.direct > 0 {
 		b.direct++
@@ -72,6 +81,23 @@ func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 	b.users++
 	h.backed = true
 	return mode | fuse.FOPEN_PASSTHROUGH, b.id, nil
+}
+
+// waitIdle waits, for a short time, until nobody has the log open in passthrough mode.
+func (f *FS) waitIdle(id uint64) bool {
+	f.backMu.Lock()
+	b := f.backings[id]
+	free := b == nil || b.id == 0
+	f.backMu.Unlock()
+	if free {
+		return true
+	}
+	select {
+	case <-b.idle:
+		return true
+	case <-time.After(busyWait):
+		return false
+	}
 }
 
 func (f *FS) register(b *backing, file *os.File) error {
@@ -102,4 +128,5 @@ func (f *FS) unback(h *handle) {
 		f.server.UnregisterBackingFd(b.id)
 	}
 	delete(f.backings, h.node.id)
+	close(b.idle)
 }

@@ -53,7 +53,12 @@ func (s *Store) MakeDirs(rel string, c Caller) error {
 	if strings.HasPrefix(rel, "shared/") {
 		perm = 0o770
 	}
-	return s.dir.MkdirAll(rel, perm, func(made string) error { return s.Give(made, c) })
+	return s.dir.MkdirAll(rel, perm, func(made string) error {
+		if err := s.Give(made, c); err != nil {
+			return err
+		}
+		return s.dir.Sync(path.Dir(made))
+	})
 }
 
 // Give hands the new file or directory rel to its owner.
