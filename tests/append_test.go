@@ -143,6 +143,18 @@ func TestNotARecordIsRefused(t *testing.T) {
 	checkQuarantine(t, m, dir, junk)
 }
 
+// What is refused at events.jsonl is told in events.jsonl.
+func TestBadEvent(t *testing.T) {
+	m := newMount(t)
+	dir := m.session("events")
+	add(t, dir+"/events.jsonl", "{\"type\":\"tool\"}\n")
+	wants(t, "a bad event", tryAdd(dir+"/events.jsonl", "bad\n"), syscall.EINVAL)
+	checkQuarantine(t, m, dir, []string{"bad\n"})
+	if got := read(t, dir+"/events.jsonl"); !strings.HasPrefix(got, "{\"type\":\"tool\"}\n{") {
+		t.Errorf("events: %s", got)
+	}
+}
+
 // checkQuarantine holds the events to what they say: each names a file that has the refused bytes.
 func checkQuarantine(t *testing.T, m *mount, dir string, want []string) {
 	t.Helper()

@@ -281,6 +281,7 @@ mkdir -p usr/bin etc; echo hi > etc/motd; ln -s ../etc/motd usr/motd; [ "$(cat u
 cp /bin/true usr/bin/true; chmod 755 usr/bin/true; usr/bin/true
 mv etc/motd etc/issue; [ "$(cat etc/issue)" = hi ]; echo more >> etc/issue; [ "$(wc -l < etc/issue)" = 2 ]
 truncate -s 3 etc/issue; [ "$(stat -c %s etc/issue)" = 3 ]; dd if=/dev/zero of=etc/big bs=64k count=40 status=none; [ "$(stat -c %s etc/big)" = 2621440 ]
+(umask 0; echo x > etc/all; mkdir etc/alld); [ "$(stat -c %a%a etc/all etc/alld | tr -d '\n')" = 666666777777 ]
 touch -d 2001-01-01 etc/big; [ "$(stat -c %Y etc/big)" = "$(date -d 2001-01-01 +%s)" ]
 rm -r usr etc; [ -z "$(ls)" ]`
 	c := exec.Command("bash", "-c", script)

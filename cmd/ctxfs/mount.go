@@ -138,6 +138,10 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 		return err
 	}
 	defer store.Close()
+	syscall.Umask(0) // the kernel has applied the umask of whoever makes a file
+	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
+		return err
+	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Options: m.kernel, Version: version, Debug: m.debug})
 	if err != nil {
 		return err
