@@ -51,16 +51,16 @@ func New(f *os.File, q Quarantine) (*Log, error) {
 
 // NewReader views the whole lines of f, which may be open for reading only. Nothing is recovered or changed.
 func NewReader(f *os.File) (*Log, error) {
-	st, err := f.Stat()
+	size, err := fileSize(f)
 	if err != nil {
 		return nil, err
 	}
-	tail, err := tornTail(f, st.Size())
+	tail, err := tornTail(f, size)
 	if err != nil {
 		return nil, err
 	}
 	l := &Log{f: f}
-	l.size.Store(st.Size() - int64(len(tail)))
+	l.size.Store(size - int64(len(tail)))
 	return l, nil
 }
 
@@ -69,15 +69,15 @@ func (l *Log) SetQuarantine(q Quarantine) { l.quarantine = q }
 
 // recover finds the end of the last whole line.
 func (l *Log) recover() error {
-	st, err := l.f.Stat()
+	size, err := fileSize(l.f)
 	if err != nil {
 		return err
 	}
-	tail, err := tornTail(l.f, st.Size())
+	tail, err := tornTail(l.f, size)
 	if err != nil {
 		return err
 	}
-	l.size.Store(st.Size())
+	l.size.Store(size)
 	if len(tail) == 0 {
 		return nil
 	}
@@ -85,7 +85,7 @@ func (l *Log) recover() error {
 		return l.Commit([]byte{'\n'})
 	}
 	l.quarantine(tail, errors.New("the last line was torn by a crash"))
-	whole := st.Size() - int64(len(tail))
+	whole := size - int64(len(tail))
 	if err := l.f.Truncate(whole); err != nil {
 		return err
 	}
@@ -93,12 +93,24 @@ func (l *Log) recover() error {
 	return l.f.Sync()
 }
 
-// tornTail reads what stands after the last '\n' of the first size bytes of f.
+// fileSize is the length of a regular file. Another kind of file cannot be a log: EINVAL.
+func fileSize(f *os.File) (int64, error) {
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &os.PathError{Op: "open", Path: f.Name(), Err: unix.EINVAL}
+	}
+	if err != nil {
+		return 0, err
+	}
+	return st.Size(), nil
+}
+
+// tornTail reads what stands after the last '\n' of the first size bytes of f. Each step back is as long as all before
+// it, so that a long tail is copied only twice or so.
 func tornTail(f *os.File, size int64) ([]byte, error) {
-	const step = 64 << 10
 	var tail []byte
 	for at := size; at > 0; {
-		n := min(step, at)
+		n := min(max(64<<10, int64(len(tail))), at)
 		at -= n
 		buf := make([]byte, n, int(n)+len(tail))
 		if _, err := f.ReadAt(buf, at); err != nil {

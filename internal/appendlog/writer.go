@@ -25,7 +25,8 @@ func (w *Writer) Pending() int { return len(w.partial) }
 // record ends the write with its error (record.ErrNotObject or ErrTooLong): the lines before it stay committed; it
 // and what follows it in data go to quarantine.
 func (w *Writer) Write(data []byte) error {
-	if w.ended && len(data) > 0 {
+	ended := w.ended
+	if ended && len(data) > 0 {
 		w.ended = false
 		if data = bytes.TrimPrefix(data, []byte{'\n'}); len(data) == 0 {
 			return nil
@@ -42,7 +43,8 @@ func (w *Writer) Write(data []byte) error {
 	good, err := goodLines(whole)
 	if good > 0 {
 		if cerr := w.log.Commit(whole[:good]); cerr != nil {
-			return cerr // nothing of data was taken: the writer can try again
+			w.ended = ended
+			return cerr // nothing of data was taken: the writer can try again with the same bytes
 		}
 	}
 	w.partial = nil
