@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strconv"
 	"time"
 
@@ -39,8 +40,8 @@ func umount(point string, lazy bool) error {
 	}
 	pid, _ := strconv.Atoi(status["pid"]) // a stale mount has no daemon to wait for
 	if err := mounts.Unmount(point, lazy || pid == 0); err != nil {
-		if errors.Is(err, unix.EBUSY) {
-			return fmt.Errorf("%w: files are open or a shell stands in it (see: fuser -vm %s; or detach it with: ctxfs umount --lazy %s)", err, point, point)
+		if errors.Is(err, unix.EBUSY) || os.Geteuid() != 0 { // fusermount3 does not say why in a way that programs can read
+			return fmt.Errorf("%w: perhaps files are open, or a shell stands in it (see: fuser -vm %s; or detach it with: ctxfs umount --lazy %s)", err, point, point)
 		}
 		return err
 	}
