@@ -138,7 +138,7 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 		return err
 	}
 	defer store.Close()
-	syscall.Umask(0) // the kernel has applied the umask of whoever makes a file
+	syscall.Umask(0)                      // the kernel has applied the umask of whoever makes a file
 	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
 		return err
 	}

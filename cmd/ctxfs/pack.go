@@ -13,12 +13,12 @@ import (
 
 func newPack() *cobra.Command {
 	var opt session.PackOptions
-	var asJSON bool
+	var asJSON, why bool
 	cmd := &cobra.Command{
 		Use: "pack SESSION-PATH", Short: "print the pack of a session, in a mount or in a store",
 		Long: `Print what context/pack.md (with --json: context/pack.json) of the session would be with these options. SESSION-PATH
 is the session's directory under a mountpoint, or in a store, mounted or not.`,
-		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items", Args: exactArgs(1),
+		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items\n  ctxfs pack . --budget 4000 --explain", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.Budget < 0 || opt.Budget > session.MaxBudget || opt.At < 0 {
 				return usageError{fmt.Sprintf("--budget is a number of tokens up to %d, --at a record's number", session.MaxBudget)}
@@ -32,6 +32,9 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 			if err != nil {
 				return err
 			}
+			if why {
+				return explain(cmd.OutOrStdout(), p.JSON)
+			}
 			if asJSON {
 				_, err = cmd.OutOrStdout().Write(p.JSON)
 				return err
@@ -44,6 +47,8 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 	cmd.Flags().StringVar(&opt.Query, "query", "", "rank older records against this text (default: the latest user message)")
 	cmd.Flags().IntVar(&opt.At, "at", 0, "build as of this record (default: the newest)")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print pack.json instead of pack.md")
+	cmd.Flags().BoolVar(&why, "explain", false, "show what is in the pack and what is not, with scores and reasons, and a bar of the window")
+	cmd.MarkFlagsMutuallyExclusive("json", "explain")
 	return cmd
 }
 
