@@ -11,36 +11,41 @@ import (
 
 // Report is what an import did. The source of the counts is the log: a "source record" is one JSON object of it.
 type Report struct {
-	Format    Format
-	SessionID string // the session's own id, as the agent logged it
-	CWD       string // the directory that the session started in
-	Title     string // what the agent or its user called it, else the user's first words
+	Format    Format `json:"format"`
+	SessionID string `json:"session_id"` // the session's own id, as the agent logged it
+	CWD       string `json:"cwd"`        // the directory that the session started in
+	Title     string `json:"title"`      // what the agent or its user called it, else the user's first words
 	// ForkedFrom is the id of the session whose history this log replays at its start, where the log says so.
-	ForkedFrom string
+	ForkedFrom string `json:"forked_from,omitempty"`
 	// Started and Ended are the least and the greatest time in the log; zero when it holds none.
-	Started, Ended time.Time
+	Started time.Time `json:"started,omitzero"`
+	Ended   time.Time `json:"ended,omitzero"`
 
-	Lines   int // non-blank lines of the log
-	Records int // source records; two objects on one line count two
+	Lines   int `json:"lines"`   // non-blank lines of the log
+	Records int `json:"records"` // source records; two objects on one line count two
 
-	Messages, Events, Blobs int // written; a picture that occurs twice counts two blobs
+	Messages int `json:"messages"` // written; a picture that occurs twice counts two blobs
+	Events   int `json:"events"`
+	Blobs    int `json:"blobs"`
 
 	// The fate of the source records: each is in exactly one of these four (see Check).
-	MessageRecords int            // led to a message
-	EventRecords   int            // led to an event and no message
-	Merged         int            // became part of a message that another source record led to
-	Skipped        map[string]int // reason: number of source records
+	MessageRecords int            `json:"message_records"` // led to a message
+	EventRecords   int            `json:"event_records"`   // led to an event and no message
+	Merged         int            `json:"merged"`          // became part of a message that another source record led to
+	Skipped        map[string]int `json:"skipped"`         // reason: number of source records
 
-	MoreMessages int // messages beyond the first of one source record
-	MoreEvents   int // events beside a message, and events that tell what changed between records
+	MoreMessages int `json:"more_messages"` // messages beyond the first of one source record
+	MoreEvents   int `json:"more_events"`   // events beside a message, and events that tell what changed between records
 
 	// Bad counts what is no record, by reason. Each is kept whole in an event of type "import_error".
-	Bad map[string]int
+	Bad map[string]int `json:"bad"`
 	// Omitted counts parts of written records that were left out because they repeat something or cannot be read.
-	Omitted map[string]int
+	Omitted map[string]int `json:"omitted"`
 
-	Calls, Results                 int // tool calls and their results, by id
-	UnpairedCalls, UnpairedResults int // calls without a result in the log, results without a call
+	Calls           int `json:"calls"` // tool calls and their results, by id
+	Results         int `json:"results"`
+	UnpairedCalls   int `json:"unpaired_calls"` // calls without a result in the log, results without a call
+	UnpairedResults int `json:"unpaired_results"`
 }
 
 // Check tells whether the counts add up: nothing that was read is unaccounted for, and nothing was written from nowhere.
