@@ -7,7 +7,7 @@ import (
 
 // contentBlocks reads "content", "tool_calls" and "function_call" of a message object.
 func contentBlocks(r *Record, m map[string]json.RawMessage) []Block {
-	blocks := parts(m["content"])
+	blocks := parts(m["content"], false)
 	if r.Role == "tool" || r.Role == "function" || r.Role == "toolResult" {
 		return asResults(m, blocks)
 	}
@@ -68,8 +68,9 @@ func object(raw json.RawMessage) map[string]json.RawMessage {
 	return m
 }
 
-// parts reads a "content" value: a string, or a list of strings and typed blocks.
-func parts(raw json.RawMessage) []Block {
+// parts reads a "content" value: a string, or a list of strings and typed blocks. inResult tells that it is a tool
+// result's: a result within a result stays JSON, or a hostile line would be read once for each level of its nesting.
+func parts(raw json.RawMessage, inResult bool) []Block {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -80,7 +81,7 @@ func parts(raw json.RawMessage) []Block {
 		}
 		return nil
 	case '{':
-		return []Block{part(raw)}
+		return []Block{part(raw, inResult)}
 	case '[':
 		var list []json.RawMessage
 		if json.Unmarshal(raw, &list) != nil {
@@ -88,7 +89,7 @@ func parts(raw json.RawMessage) []Block {
 		}
 		out := make([]Block, 0, len(list))
 		for _, e := range list {
-			out = append(out, part(e))
+			out = append(out, part(e, inResult))
 		}
 		return out
 	}
@@ -96,12 +97,16 @@ func parts(raw json.RawMessage) []Block {
 }
 
 // part reads one element of a content list.
-func part(raw json.RawMessage) Block {
+func part(raw json.RawMessage, inResult bool) Block {
 	m := object(raw)
 	if m == nil {
 		return Block{Kind: Text, Text: str(raw)}
 	}
-	switch t := firstString(m, "type"); t {
+	t := firstString(m, "type")
+	if t == "tool_result" && inResult {
+		return Block{Kind: Other, Text: string(raw)}
+	}
+	switch t {
 	case "text", "input_text", "output_text", "summary_text":
 		return Block{Kind: Text, Text: firstString(m, "text")}
 	case "thinking", "redacted_thinking", "reasoning":
@@ -110,7 +115,7 @@ func part(raw json.RawMessage) Block {
 		return Block{Kind: ToolUse, CallID: firstString(m, "id"), Name: firstString(m, "name"), Input: jsonText(firstRaw(m, "input", "arguments"))}
 	case "tool_result":
 		return Block{Kind: ToolResult, CallID: firstString(m, "tool_use_id", "tool_call_id"), Name: firstString(m, "name"),
-			Text: resultText(parts(m["content"])), IsError: isTrue(m["is_error"])}
+			Text: resultText(parts(m["content"], true)), IsError: isTrue(m["is_error"])}
 	case "image", "image_url", "input_image", "document", "file", "audio", "input_audio":
 		return media(t, m)
 	case "":
