@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -26,9 +27,19 @@ var ErrTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
 // Quarantine keeps bytes that may not enter a log. why is for people.
 type Quarantine func(data []byte, why error)
 
+// Prefix is the beginning of a log that was moved elsewhere, as into an archive. It ends with a whole line, and does not
+// change. ReadAt is safe for concurrent use.
+type Prefix interface {
+	io.ReaderAt
+	io.Closer
+	Size() int64 // bytes
+}
+
 // Log is an open log. It is safe for concurrent use.
 type Log struct {
 	f          *os.File
+	prefix     Prefix // nil: all of the log is in f
+	base       int64  // length of the prefix
 	quarantine Quarantine // set before the log is used by more than one
 
 	// mu is held while lines enter the file: it orders commits. Nothing else is locked under it.
@@ -41,16 +52,27 @@ type Log struct {
 
 // New takes over f, which must be open for reading and appending (O_RDWR|O_APPEND). A torn last line is
 // completed when only its '\n' is missing, else it goes to quarantine and is cut off.
-func New(f *os.File, q Quarantine) (*Log, error) {
+func New(f *os.File, q Quarantine) (*Log, error) { return NewAfter(nil, f, q) }
+
+// NewAfter is New for a log whose beginning is prefix, and whose end is f. It takes over both.
+func NewAfter(prefix Prefix, f *os.File, q Quarantine) (*Log, error) {
 	l := &Log{f: f, quarantine: q}
+	l.startAfter(prefix)
 	if err := l.recover(); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", f.Name(), err)
 	}
 	return l, nil
 }
 
-// NewReader views the whole lines of f, which may be open for reading only. Nothing is recovered or changed.
-func NewReader(f *os.File) (*Log, error) {
+func (l *Log) startAfter(prefix Prefix) {
+	if prefix != nil {
+		l.prefix, l.base = prefix, prefix.Size()
+	}
+}
+
+// NewReader views the whole lines of f, which may be open for reading only, after those of prefix, which may be nil.
+// Nothing is recovered or changed.
+func NewReader(prefix Prefix, f *os.File) (*Log, error) {
 	size, err := fileSize(f)
 	if err != nil {
 		return nil, err
@@ -60,7 +82,8 @@ func NewReader(f *os.File) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{f: f}
-	l.size.Store(size - int64(len(tail)))
+	l.startAfter(prefix)
+	l.size.Store(l.base + size - int64(len(tail)))
 	return l, nil
 }
 
@@ -77,7 +100,7 @@ func (l *Log) recover() error {
 	if err != nil {
 		return err
 	}
-	l.size.Store(size)
+	l.size.Store(l.base + size)
 	if len(tail) == 0 {
 		return nil
 	}
@@ -89,7 +112,7 @@ func (l *Log) recover() error {
 	if err := l.f.Truncate(whole); err != nil {
 		return err
 	}
-	l.size.Store(whole)
+	l.size.Store(l.base + whole)
 	return l.f.Sync()
 }
 
@@ -131,7 +154,7 @@ func (l *Log) Commit(lines []byte) error {
 	size := l.size.Load()
 	if err := writeFull(l.f, lines); err != nil {
 		// What a failed write left behind is no line: take it back, or a reader would see half of one.
-		if terr := l.f.Truncate(size); terr != nil {
+		if terr := l.f.Truncate(size - l.base); terr != nil {
 			return errors.Join(err, terr)
 		}
 		return err
@@ -162,10 +185,27 @@ func writeFull(f *os.File, p []byte) error {
 func (l *Log) Size() int64 { return l.size.Load() }
 
 // ReadAt reads the log's bytes, as io.ReaderAt.
-func (l *Log) ReadAt(p []byte, off int64) (int, error) { return l.f.ReadAt(p, off) }
+func (l *Log) ReadAt(p []byte, off int64) (int, error) {
+	if off >= l.base {
+		return l.f.ReadAt(p, off-l.base)
+	}
+	head := p[:min(int64(len(p)), l.base-off)]
+	n, err := l.prefix.ReadAt(head, off)
+	if n < len(head) || len(head) == len(p) {
+		return n, err
+	}
+	m, err := l.f.ReadAt(p[n:], 0)
+	return n + m, err
+}
 
-// File is the plain file that holds the log, for the kernel to read from. Do not write to it.
-func (l *Log) File() *os.File { return l.f }
+// File is the plain file that holds the whole log, for the kernel to read from; nil when a part of it is elsewhere. Do
+// not write to it.
+func (l *Log) File() *os.File {
+	if l.prefix != nil {
+		return nil
+	}
+	return l.f
+}
 
 // Sync returns when all that is committed is on disk. Callers that wait at the same time share one flush.
 func (l *Log) Sync() error {
@@ -173,4 +213,9 @@ func (l *Log) Sync() error {
 }
 
 // Close gives the file back.
-func (l *Log) Close() error { return l.f.Close() }
+func (l *Log) Close() error {
+	if l.prefix == nil {
+		return l.f.Close()
+	}
+	return errors.Join(l.f.Close(), l.prefix.Close())
+}

@@ -95,7 +95,7 @@ func TestReader(t *testing.T) {
 		ro, err := os.Open(f.Name())
 		must(t, err)
 		defer ro.Close()
-		l, err := NewReader(ro)
+		l, err := NewReader(nil, ro)
 		must(t, err)
 		after, err := os.ReadFile(f.Name())
 		if l.Size() != want || string(after) != file || err != nil {
@@ -121,7 +121,7 @@ func TestOddFiles(t *testing.T) {
 	if _, err := New(f, nil); !errors.Is(err, unix.EINVAL) {
 		t.Errorf("New on a pipe: %v", err)
 	}
-	if _, err := NewReader(f); !errors.Is(err, unix.EINVAL) {
+	if _, err := NewReader(nil, f); !errors.Is(err, unix.EINVAL) {
 		t.Errorf("NewReader on a pipe: %v", err)
 	}
 }

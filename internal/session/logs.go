@@ -55,7 +55,7 @@ func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := appendlog.NewReader(f)
+	l, err := appendlog.NewReader(nil, f)
 	if err != nil {
 		f.Close()
 	}
