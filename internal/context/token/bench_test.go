@@ -1,8 +1,10 @@
 package token
 
 import (
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // BenchmarkCount prints MB/s on texts of real sessions. BenchmarkOracle does so for the other implementation.
@@ -39,25 +41,49 @@ func BenchmarkKinds(b *testing.B) {
 	}
 }
 
-// BenchmarkWorst repeats one unit to two lengths: MB/s must hardly fall from the first to the second.
+// BenchmarkWorst repeats one unit to 1 MB, and prints how much longer a byte takes than in 64 KB: near 1 is
+// linear, 16 would be quadratic.
 func BenchmarkWorst(b *testing.B) {
 	e := open(b, Default)
-	for name, unit := range map[string]string{
-		"x": "x", "ab": "ab", "space": " ", "spaceline": " \n", "digit": "7", "equals": "=", "han": "好", "mark": "\u0301",
-		"Han-A": "好A",
-	} {
-		for _, size := range []int{64 << 10, 1 << 20} {
-			b.Run(name+"/"+map[bool]string{false: "64K", true: "1M"}[size > 1<<16], func(b *testing.B) {
-				count(b, []string{strings.Repeat(unit, size/len(unit))}, e.Count)
-			})
-		}
+	for _, unit := range []string{"x", "ab", " ", " \n", "7", "=", "\u597d", "\u0301", "\u597dA", "A", "'s", "\xff"} {
+		b.Run(strconv.QuoteToASCII(unit), func(b *testing.B) {
+			long := strings.Repeat(unit, 1<<20/len(unit))
+			short := long[:len(long)/16]
+			var one, sixteenth time.Duration
+			for range b.N {
+				start := time.Now()
+				e.Count(long)
+				one += time.Since(start)
+				for range 16 {
+					start = time.Now()
+					e.Count(short)
+					sixteenth += time.Since(start)
+				}
+			}
+			b.ReportMetric(float64(one)/float64(sixteenth), "x-per-byte")
+			b.ReportMetric(float64(len(long)*b.N)/one.Seconds()/1e6, "MB/s")
+		})
 	}
 }
 
-func BenchmarkNew(b *testing.B) {
-	b.ReportAllocs()
-	for range b.N {
-		open(b, Default)
+// BenchmarkCut cuts a long text to a short one.
+func BenchmarkCut(b *testing.B) {
+	e := open(b, Default)
+	for name, text := range map[string]string{
+		"english": strings.Repeat("It was the best of times, it was the worst of times. ", 20000),
+		"json":    strings.Repeat(`{"a":[1,2,{"b":"c"}]},`, 50000),
+		"x":       strings.Repeat("x", 1<<18),
+	} {
+		b.Run("prefix/"+name, func(b *testing.B) {
+			for range b.N {
+				e.Prefix(text, 1000)
+			}
+		})
+		b.Run("suffix/"+name, func(b *testing.B) {
+			for range b.N {
+				e.Suffix(text, 1000)
+			}
+		})
 	}
 }
 

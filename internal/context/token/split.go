@@ -81,52 +81,6 @@ func (c *classes) casedWide(b []byte, i int) int {
 	return i
 }
 
-// cl100k matches
-//
-//	(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+
-func cl100k(c *classes, b []byte, i int) int {
-	k, n := c.at(b, i)
-	switch {
-	case k&letter != 0:
-		return c.run(b, i+n, letter)
-	case k == number:
-		return c.digits(b, i+n)
-	case k == newline:
-		return c.blanks(b, i)
-	}
-	if n := contraction(b, i); n > 0 {
-		return i + n
-	}
-	next, _ := c.at(b, i+n)
-	switch {
-	case next&letter != 0:
-		return c.run(b, i+n, letter)
-	case k&symbol != 0 || b[i] == ' ' && next&symbol != 0:
-		return tail(b, c.run(b, i+n, symbol), '\n')
-	}
-	return c.blanks(b, i)
-}
-
-// p50k, of r50k_base too, matches
-//
-//	's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
-func p50k(c *classes, b []byte, i int) int {
-	if n := contraction(b, i); n > 0 && isLower(b[i+1:i+n]) {
-		return i + n
-	}
-	start := i
-	if b[i] == ' ' {
-		i++
-	}
-	k, n := c.at(b, i)
-	for _, set := range [...]class{letter, number, symbol} {
-		if k&set != 0 {
-			return c.run(b, i+n, set)
-		}
-	}
-	return c.trailing(b, start, c.run(b, start, blank))
-}
-
 // digits ends \p{N}{1,3} after its first character.
 func (c *classes) digits(b []byte, i int) int {
 	for range 2 {
@@ -191,13 +145,4 @@ func contraction(b []byte, i int) int {
 		return 3
 	}
 	return 0
-}
-
-func isLower(b []byte) bool {
-	for _, c := range b {
-		if c < 'a' || c > 'z' {
-			return false
-		}
-	}
-	return true
 }
