@@ -43,7 +43,8 @@ context/pack.md is what a model should see next, under the budget in context/bud
 }
 
 // mountHelperArgs understands the call of mount(8) for `mount -t fuse.ctxfs STORE MOUNTPOINT -o OPTIONS` and fstab:
-// mount.fuse3 runs `ctxfs STORE MOUNTPOINT -o OPTIONS` and expects it to go to the background.
+// mount.fuse3 runs `ctxfs STORE MOUNTPOINT -o OPTIONS` and expects it to go to the background. A STORE that is no path
+// (fstab: the default store) is taken for one only with -o, or a mistyped command would mount.
 func mountHelperArgs(root *cobra.Command, args []string) []string {
 	if len(args) < 2 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[1], "-") || !filepath.IsAbs(args[1]) {
 		return args
@@ -52,6 +53,9 @@ func mountHelperArgs(root *cobra.Command, args []string) []string {
 		if c.Name() == args[0] || c.HasAlias(args[0]) {
 			return args
 		}
+	}
+	if !filepath.IsAbs(args[0]) && (len(args) < 3 || args[2] != "-o") {
+		return args
 	}
 	if slices.Contains([]string{"help", "completion", "__complete", "__completeNoDesc"}, args[0]) {
 		return args
