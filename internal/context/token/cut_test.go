@@ -124,3 +124,31 @@ func checkCutOf(t *testing.T, e *Encoding, l locator, text string, limit int) {
 		t.Errorf("%v: Suffix to %d tokens has %d bytes, want %d", l, limit, n, want)
 	}
 }
+
+// TestBreaks walks the pieces from all places: none may step over a break.
+func TestBreaks(t *testing.T) {
+	found := 0
+	for _, name := range Names() {
+		e := open(t, name)
+		for _, edge := range edges(2000) {
+			b := []byte(strings.Repeat(edge.unit, min(edge.times, 40)))
+			for _, from := range bounds(string(b)) {
+				for i := from; i < len(b); {
+					end := e.next(e.classes, b, i)
+					for at := i + 1; at < end; at++ {
+						if e.breaks(b, at) {
+							t.Fatalf("%s: %+q from %d: a piece from %d to %d", name, b, from, i, end)
+						}
+					}
+					if i = end; i < len(b) && e.breaks(b, i) {
+						found++
+						break
+					}
+				}
+			}
+		}
+	}
+	if found == 0 {
+		t.Error("no breaks")
+	}
+}

@@ -15,7 +15,7 @@ func (e *Encoding) suffix(b []byte, limit int) (from, tokens int) {
 	// longer does.
 	sure, before, p := place{at: start}, place{at: start}, place{at: start}
 	for total-p.tokens > limit {
-		if p.at-sure.at > maxTry || breaks(b, p.at) {
+		if p.at-sure.at > maxTry || e.breaks(b, p.at) {
 			sure = p
 		}
 		before, p = p, e.step(b, p)
@@ -36,7 +36,7 @@ func (e *Encoding) suffix(b []byte, limit int) (from, tokens int) {
 func (e *Encoding) suffixStart(b []byte, limit int) (start, total int) {
 	for size := 1024 + 8*min(limit, len(b)); ; size *= 2 {
 		start = len(b) - size
-		for start > 0 && !breaks(b, start) {
+		for start > 0 && !e.breaks(b, start) {
 			start--
 		}
 		start = max(start, 0)
@@ -46,10 +46,23 @@ func (e *Encoding) suffixStart(b []byte, limit int) (start, total int) {
 	}
 }
 
-// breaks tells whether a piece begins at b[i] whatever is before: no pattern goes on from what is no blank to
-// a space or a tab.
-func breaks(b []byte, i int) bool {
-	return i > 0 && (b[i] == ' ' || b[i] == '\t') && b[i-1] > ' ' && b[i-1] < 0x7F
+// breaks tells whether a piece begins at b[i] whatever is before, going by ASCII alone: no pattern goes on from
+// a digit to what is none, from a letter to what is neither a letter nor an apostrophe, or from a symbol to a blank
+// that is no line end.
+func (e *Encoding) breaks(b []byte, i int) bool {
+	if i == 0 {
+		return false
+	}
+	before, k := e.classes.ascii[b[i-1]], e.classes.ascii[b[i]]
+	switch {
+	case k == 0:
+		return false
+	case before == number:
+		return k != number
+	case before&letter != 0:
+		return k&letter == 0 && b[i] != '\''
+	}
+	return before == other && k == space
 }
 
 // meet counts b[n:], by the pieces from n until one begins where one of the whole text does: p is such a place at

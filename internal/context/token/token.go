@@ -24,6 +24,7 @@ type Counter interface {
 
 // Encoding is a Counter for one byte-pair encoding. The text of a special token, as "<|endoftext|>", counts as
 // plain text, and each byte that is not part of valid UTF-8 counts as U+FFFD, as in a Go conversion to []rune.
+// Time is n log n at worst, and a text may have no single run (of letters, of blanks, ...) of 2 GiB.
 type Encoding struct {
 	name    string
 	next    splitter
