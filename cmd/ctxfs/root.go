@@ -38,7 +38,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newPack(), newCompact(), newImport(), newGC(), newVerify(), newVersion())
+	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
 	return root
 }
 

@@ -39,9 +39,40 @@ func (f *FS) ListXAttr(_ <-chan struct{}, _ *fuse.InHeader, _ []byte) (uint32, f
 	return 0, fuse.OK
 }
 
-// SetXAttr and RemoveXAttr are refused: the one attribute there is is counted.
-func (f *FS) SetXAttr(_ <-chan struct{}, _ *fuse.SetXAttrIn, _ string, _ []byte) fuse.Status {
-	return fuse.Status(unix.EOPNOTSUPP)
+// doAttr is how `ctxfs session` asks the daemon of a mounted store: setting it on a session's folder does what the value
+// says, with the caller's rights to that folder. It is never stored.
+const doAttr = "user.ctxfs.do"
+
+// SetXAttr takes orders about a session (doAttr), and refuses all else: the one attribute there is is counted.
+func (f *FS) SetXAttr(_ <-chan struct{}, in *fuse.SetXAttrIn, attr string, data []byte) fuse.Status {
+	n, err := f.node(in.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	if attr != doAttr || n.kind != kSession {
+		return fuse.Status(unix.EOPNOTSUPP)
+	}
+	return errno(f.do(n, string(data)))
+}
+
+// do carries out an order about a session.
+func (f *FS) do(n node, order string) error {
+	x, err := f.session(n)
+	if err != nil {
+		return err
+	}
+	switch order {
+	case "delete":
+		name := x.Name()
+		if err := x.Container().Delete(name); err != nil {
+			return err
+		}
+		parent, _, _ := f.table.where(n.e)
+		f.table.remove(parent, name)
+		f.server.EntryNotify(parent, name) // ENOENT: the kernel does not hold the name
+		return nil
+	}
+	return unix.EINVAL
 }
 
 // RemoveXAttr is refused.

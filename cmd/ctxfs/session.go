@@ -1,0 +1,153 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+func newSession() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "session", Short: "list, export and delete sessions",
+		Example: "  ctxfs session list\n  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes",
+	}
+	cmd.AddCommand(newSessionList(), newSessionDelete())
+	return cmd
+}
+
+// sessionRow is a session in a list.
+type sessionRow struct {
+	Container string `json:"container"` // home/<uid>/agent/<agent>
+	Name      string `json:"session"`
+	Bytes     int64  `json:"bytes"` // of its logs
+	Updated   string `json:"updated_at"`
+	State     string `json:"state"`
+}
+
+func newSessionList() *cobra.Command {
+	var s storeFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "list the sessions of a store, newest first by agent", Example: "  ctxfs session list --json | jq -r .[].session", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			store, err := s.open()
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			rows := []sessionRow{}
+			err = store.EachContainer(func(c *session.Container) error {
+				more, err := listContainer(c)
+				rows = append(rows, more...)
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), rows)
+			}
+			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(tw, "UPDATED\tSTATE\tBYTES\tSESSION")
+			for _, r := range rows {
+				fmt.Fprintf(tw, "%.19s\t%s\t%d\t%s\n", r.Updated, r.State, r.Bytes, printable(r.Container+"/session/"+r.Name))
+			}
+			return tw.Flush()
+		},
+	}
+	s.add(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func listContainer(c *session.Container) ([]sessionRow, error) {
+	names, err := c.List()
+	if err != nil {
+		return nil, err
+	}
+	var rows []sessionRow
+	for _, name := range names {
+		x, err := c.Session(name)
+		if err != nil {
+			return nil, err
+		}
+		r := sessionRow{Container: c.Rel, Name: name}
+		for _, log := range []string{session.Messages, session.Events} {
+			n, _, err := x.LogStat(log)
+			if err != nil {
+				return nil, err
+			}
+			r.Bytes += n
+		}
+		state, err := x.ReadControl("state")
+		if err != nil {
+			return nil, err
+		}
+		at, err := x.View("updated_at")
+		if err != nil {
+			return nil, err
+		}
+		r.State, r.Updated = strings.TrimSpace(string(state)), strings.TrimSpace(string(at))
+		rows = append(rows, r)
+	}
+	return rows, nil
+}
+
+func newSessionDelete() *cobra.Command {
+	var yes bool
+	cmd := &cobra.Command{
+		Use: "delete SESSION-PATH", Short: "delete a session for good, its history too",
+		Example: "  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes", Args: exactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if !yes {
+				return usageError{"this deletes the session's history for good; say --yes if you mean it (ctxfs session export keeps a copy)"}
+			}
+			return orderSession(args[0], "delete", func(x *session.Session) error { return x.Container().Delete(x.Name()) })
+		},
+	}
+	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
+	return cmd
+}
+
+// orderSession has something done to a session by whoever holds its store: the daemon of the mount, or, where nothing
+// holds it, this process.
+func orderSession(p, order string, here func(*session.Session) error) error {
+	abs := mounts.Real(p)
+	m := sessionPathRe.FindStringSubmatch(abs)
+	if m == nil {
+		return usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
+	}
+	if mnt, ok, err := mounts.At(m[1]); err == nil && ok && mnt.Point == m[1] {
+		return mountOrder(abs, order)
+	}
+	store, err := session.Open(m[1], session.Options{})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	x, err := lookSession(store, m[2], m[3])
+	if err != nil {
+		return fmt.Errorf("%s: %w", p, err)
+	}
+	return here(x)
+}
+
+// mountOrder asks the daemon, by an extended attribute that it carries out.
+func mountOrder(dir, order string) error {
+	err := unix.Setxattr(dir, "user.ctxfs.do", []byte(order), 0)
+	switch {
+	case errors.Is(err, unix.EBUSY):
+		return fmt.Errorf("%s: the session is open; close what reads or writes it, then try again: %w", filepath.Base(dir), err)
+	case err != nil:
+		return fmt.Errorf("%s: %w", dir, err)
+	}
+	return nil
+}
