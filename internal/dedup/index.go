@@ -36,18 +36,19 @@ type Index struct {
 // New is an empty index.
 func New() *Index { return &Index{once: map[uint64]Place{}, byHash: map[[32]byte]int{}} }
 
-// Add folds a text at its place, with its token count. It tells where the same text stood first.
-func (x *Index) Add(text string, at Place, tokens int) (first Place, repeated bool) {
+// Add folds a text at its place, with its token count. It tells where the same text stood last before.
+func (x *Index) Add(text string, at Place, tokens int) (last Place, repeated bool) {
 	if len(text) < MinBytes {
 		return Place{}, false
 	}
 	h := blake3.Sum256([]byte(text))
 	if i, ok := x.byHash[h]; ok {
-		x.entries[i].Places = append(x.entries[i].Places, at)
-		return x.entries[i].Places[0], true
+		e := &x.entries[i]
+		e.Places = append(e.Places, at)
+		return e.Places[len(e.Places)-2], true
 	}
 	key := binary.LittleEndian.Uint64(h[:])
-	first, repeated = x.once[key]
+	first, repeated := x.once[key]
 	if !repeated {
 		x.once[key] = at
 		return Place{}, false

@@ -17,17 +17,24 @@ func Fold(t pack.Tokenizer, log []byte) (*pack.Workset, *record.Memory, error) {
 	h := record.NewMemory(log)
 	w := pack.NewWorkset(t)
 	for n := 1; n <= h.Len(); n++ {
-		raw, err := h.Raw(n)
-		if err != nil {
+		if err := foldNext(w, h, n); err != nil {
 			return nil, nil, err
 		}
-		r, err := record.Parse(raw, n, 0)
-		if err != nil {
-			return nil, nil, err
-		}
-		w.Add(r, raw)
 	}
 	return w, h, nil
+}
+
+func foldNext(w *pack.Workset, h record.History, n int) error {
+	raw, err := h.Raw(n)
+	if err != nil {
+		return err
+	}
+	r, err := h.Record(n)
+	if err != nil {
+		return err
+	}
+	w.Add(r, raw)
+	return nil
 }
 
 // Recall is how many questions had some, and had all, of their evidence in the pack.

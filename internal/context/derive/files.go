@@ -110,3 +110,26 @@ func (f *file) ref(i, upTo int) (Ref, bool) {
 	return Ref{ID: "r" + strconv.Itoa(i+1), Path: f.path, Kind: "file", Source: ref(last),
 		Summary: fmt.Sprintf("named in %d tool calls, %d of them edits; first messages:%d, last messages:%d", k, edits, f.touches[0].n, last)}, true
 }
+
+// Writes tells whether a call holds the whole new content of a file.
+func Writes(b *record.Block) bool {
+	var in struct {
+		Content *string `json:"content"`
+	}
+	return json.Unmarshal([]byte(b.Input), &in) == nil && in.Content != nil
+}
+
+// Part names the part of a file that a read asks for; "" is the whole.
+func Part(args string) string {
+	var in map[string]json.RawMessage
+	if json.Unmarshal([]byte(args), &in) != nil {
+		return ""
+	}
+	part := ""
+	for _, key := range []string{"offset", "limit", "start_line", "end_line", "line_start", "line_end", "view_range", "pattern", "pages"} {
+		if v, ok := in[key]; ok && string(v) != "null" {
+			part += key + "=" + string(v) + " "
+		}
+	}
+	return part
+}

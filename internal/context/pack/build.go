@@ -3,23 +3,29 @@ package pack
 import (
 	"fmt"
 
+	"ctxfs/internal/dedup"
 	"ctxfs/internal/record"
 )
 
 // builder makes one pack for one budget. A new one is made for each try.
 type builder struct {
-	w       *Workset
-	in      Input
-	lim     int // tokens that the plan may use
-	page    page
-	items   []Item
-	omitted []Omitted
-	forced  []rangeSet
-	flow    flow
-	chosen  map[int]float64 // older records that are in, with their relevance
-	missed  []missedHit     // older records that match, and do not fit
-	start   int             // first record of the unbroken end
-	user    int             // the latest user message, 0 when there is none
+	w         *Workset
+	in        Input
+	full      int // tokens that the pack may use
+	lim       int // tokens that the plan may use
+	limits    limits
+	set       map[dedup.Place]int // limits of single blocks
+	userLimit int
+	settled   int // what is up to here is chosen anew only when the log has grown by a step
+	page      page
+	items     []Item
+	omitted   []Omitted
+	forced    []rangeSet
+	flow      flow
+	chosen    map[int]float64 // older records that are in, with their relevance
+	missed    []missedHit     // older records that match, and do not fit
+	start     int             // first record of the unbroken end
+	user      int             // the latest user message, 0 when there is none
 }
 
 // tries is how often a plan is made smaller when the whole text counts more than its parts did.
@@ -82,8 +88,10 @@ func (p *Pack) used() int {
 
 // try makes the pack of a plan of lim tokens. The text may come out a little larger.
 func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, error) {
-	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, user: w.latestUser(w.Len())}
-	b.flow = flow{w: w, h: in.History, limit: blockLimit(lim), wider: map[int]int{}, in: b.has, cache: cache}
+	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
+	b.full = max(in.Budget-in.Reserve, 0)
+	b.limits = limitsOf(b.full)
+	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache}
 	room := lim - b.header()
 	room -= b.place(b.fixedDocs(), room-min(room/3, 400))
 	if err := b.choose(room); err != nil {
@@ -119,6 +127,15 @@ func (b *builder) has(n int) bool {
 	}
 	_, ok := b.chosen[n]
 	return ok
+}
+
+// standIn gives the record in the pack that block k of record n is superseded by.
+func (b *builder) standIn(n, k int) int {
+	by, ok := b.w.stale.by(dedup.Place{Rec: uint32(n), Block: uint32(k)}, b.settled)
+	if ok && b.has(by) {
+		return by
+	}
+	return 0
 }
 
 // shows tells whether record n stands in an item.

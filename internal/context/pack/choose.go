@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"slices"
+
 	"ctxfs/internal/context/recall"
 	"ctxfs/internal/swap"
 )
@@ -13,58 +15,58 @@ type missedHit struct {
 	score float64
 }
 
-// blockLimit is the most tokens that one block of a record may take.
-func blockLimit(lim int) int { return min(max(lim/12, 40), 3000) }
-
 // step is how many tokens the log grows before older content is chosen anew. Between two steps an append only adds to
 // the end of the pack. A question that was given by hand is asked once: its pack is always chosen anew.
 func (b *builder) step() int {
 	if b.in.Query != "" {
 		return 0
 	}
-	return b.lim / 4
+	return b.full / 8
 }
 
-// recallShare is how much of the room records that match the query may take, in percent.
+// recallShare is how much of the room records that match the query may take, in percent. Work with tools goes on from
+// where it is; talk comes back to what was said before.
 func (b *builder) recallShare() int {
 	switch {
 	case b.in.Query != "":
 		return 90
-	case b.lim <= 8000:
-		return 40
+	case len(b.w.links) == 0 || int(b.w.links[0].result) > b.settled:
+		return 60
 	}
-	return 20
+	return 8
 }
 
 // choose decides which records are in: the unbroken end of the log from start on, and older ones that match.
 func (b *builder) choose(room int) error {
 	w, n := b.w, b.w.Len()
-	b.start = n + 1
+	b.start, b.settled = n+1, n
 	room -= 24 // headings and fences of the messages
 	room -= b.userRoom(room)
-	m := w.measure(b.flow.limit)
-	if m.upTo(w, n) <= room {
-		b.start = 1
+	m := w.measure(b.limits.big)
+	total := m.upTo(w, n)
+	if total <= room {
+		b.start, b.settled = 1, 0
 		return nil
 	}
-	settled := n
-	if s := b.step(); s > 0 {
-		settled = m.reach(w, m.upTo(w, n)/s*s)
+	step := b.step()
+	if step > 0 {
+		b.settled = m.reach(w, total/step*step)
 	}
-	docs, err := b.derivedDocs(settled)
+	docs, err := b.derivedDocs(b.settled)
 	if err != nil {
 		return err
 	}
 	room -= b.place(docs, room/3)
-	forced := b.force(room / 2)
-	room -= forced
+	room -= b.force(room / 2)
 	old := room * b.recallShare() / 100
-	b.start = b.fill(settled, room-old-b.step())
-	used, err := b.recall(old)
+	work := room * workingShare / 100
+	b.fill(room - old - work - step) // where the window starts, about
+	used := b.workingFiles(work)
+	got, err := b.recall(old)
 	if err != nil {
 		return err
 	}
-	b.start = b.fill(b.start-1, old-used)
+	b.fill(room - used - got - step)
 	return nil
 }
 
@@ -74,23 +76,8 @@ func (b *builder) userRoom(room int) int {
 		return 0
 	}
 	blocks := len(b.w.blocksOf(b.user))
-	limit := max(room/3/blocks-cutMarker, 8)
-	b.flow.wider[b.user] = limit
-	return b.w.cost(b.user, limit)
-}
-
-// fill gives the first record of the longest run that ends at record n and takes room tokens at most.
-func (b *builder) fill(n, room int) int {
-	for n >= 1 {
-		if n != b.user && !b.isChosen(n) {
-			room -= b.w.cost(n, b.flow.limit)
-		}
-		if room < 0 {
-			break
-		}
-		n--
-	}
-	return b.wholePairs(n + 1)
+	b.userLimit = max(room/3/blocks-cutMarker, 8)
+	return b.w.cost(b.user, b.userLimit)
 }
 
 func (b *builder) isChosen(n int) bool { _, ok := b.chosen[n]; return ok }
@@ -144,18 +131,21 @@ func (b *builder) recall(room int) (used int, err error) {
 
 // take puts record n and its partners in when they fit.
 func (b *builder) take(n int, rel float64, room int) int {
+	return b.takeWith(n, rel, room, b.limits.words)
+}
+
+// takeWith is take with another limit on the blocks of n itself.
+func (b *builder) takeWith(n int, rel float64, room, limit int) int {
 	if b.has(n) || b.w.isBad(n) {
 		return 0
 	}
 	group := []int{n}
+	cost := b.w.cost(n, limit)
 	for _, p := range b.w.partners(n) {
-		if !b.has(p) {
+		if !b.has(p) && !slices.Contains(group, p) {
 			group = append(group, p)
+			cost += b.w.cost(p, b.limits.words)
 		}
-	}
-	cost := 0
-	for _, g := range group {
-		cost += b.w.cost(g, b.flow.limit)
 	}
 	if cost > room {
 		return 0

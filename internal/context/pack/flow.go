@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,8 +14,8 @@ import (
 type flow struct {
 	w     *Workset
 	h     record.History
-	limit int         // tokens that a block may take
-	wider map[int]int // records whose blocks may take another number
+	limit func(n, k int) int // tokens that block k of record n may take
+	stand func(n, k int) int // the later record that stands in for a superseded block, 0 when there is none in the pack
 	in    set
 	cache map[int]*record.Record
 	last  time.Time // of the record shown last
@@ -78,11 +79,13 @@ func (f *flow) record(n int) (shownRecord, error) {
 // block writes the text of block i, cut when it is over the limit.
 func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i int) {
 	text, total := shown(&r.Blocks[i]), f.w.blocksOf(r.N)[i].tokens()
-	limit := f.limit
-	if l, ok := f.wider[r.N]; ok {
-		limit = l
-	}
 	ref := swap.BlockRef(r.N, i+1)
+	limit := f.limit(r.N, i+1)
+	if by := f.stand(r.N, i+1); limit == superseded && by > 0 && total > cutMarker {
+		s.out = append(s.out, f.leftOut(r, i, total, outStale))
+		fmt.Fprintf(out, "[... %d tokens, newer in %d: cat %s]\n", total, by, swap.OpenPath(ref))
+		return
+	}
 	short, kept := f.w.cutText(text, total, limit, ref)
 	if kept < total {
 		s.out = append(s.out, f.leftOut(r, i, total-kept, outLarge))

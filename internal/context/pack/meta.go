@@ -58,11 +58,7 @@ const (
 func (w *Workset) cost(n, limit int) int {
 	sum := firstMarker - nextMarker
 	for _, b := range w.blocksOf(n) {
-		t := b.tokens() + nextMarker
-		if b.tokens() > limit+cutMarker {
-			t = limit + cutMarker
-		}
-		sum += t
+		sum += blockCost(b.tokens(), limit)
 	}
 	return sum
 }

@@ -114,6 +114,7 @@ const (
 	outRelevance  = "low_relevance"
 	outDuplicate  = "duplicate"
 	outSuperseded = "superseded_by_summary"
+	outStale      = "stale"
 	outLarge      = "too_large"
 	outPair       = "incomplete_tool_pair"
 	outInvalid    = "invalid"

@@ -101,7 +101,8 @@ func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 	if len(hits) == 0 {
 		return []byte(w.within(head+"No record matches.\n", budget)), nil
 	}
-	f := flow{w: w, h: in.History, limit: min(recallLimit, budget/3), cache: map[int]*record.Record{}, wider: map[int]int{}}
+	limit := min(recallLimit, budget/3)
+	f := flow{w: w, h: in.History, limit: func(int, int) int { return limit }, stand: func(int, int) int { return 0 }, cache: map[int]*record.Record{}}
 	text := head
 	for _, h := range hits {
 		group := append(w.partners(h.N), h.N)

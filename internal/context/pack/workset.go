@@ -36,6 +36,7 @@ type Workset struct {
 	index    *recall.Index
 	repeats  *dedup.Index
 	derived  *derive.State
+	stale    *stale
 	users    []uint32 // records that are the user's words
 	compact  []uint32 // records that stand for what is before them
 	calls    map[uint64]uint64
@@ -53,7 +54,7 @@ type badLine struct {
 
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
-	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(),
+	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(),
 		calls: map[uint64]uint64{}, far: map[uint32][]int{}}
 }
 
@@ -117,14 +118,21 @@ func (w *Workset) block(r *record.Record, i int) string {
 	switch b.Kind {
 	case record.ToolUse:
 		w.called(b.CallID, at)
+		w.stale.call(b, at)
 		text = b.Name + " " + text
 	case record.ToolResult:
 		w.answered(b.CallID, at)
-		w.repeats.Add(b.Text, at, n)
+		w.repeated(b.Text, at, n)
 	case record.Text:
-		w.repeats.Add(b.Text, at, n)
+		w.repeated(b.Text, at, n)
 	}
 	return indexed(text)
+}
+
+func (w *Workset) repeated(text string, at dedup.Place, tokens int) {
+	if last, again := w.repeats.Add(text, at, tokens); again {
+		w.stale.repeat(last, at)
+	}
 }
 
 // maxIndexed is how much of one block recall sees, in bytes: its start and its end.
@@ -170,6 +178,7 @@ func (w *Workset) answered(id string, at dedup.Place) {
 		w.far[p.call] = append(w.far[p.call], len(w.links))
 	}
 	w.links = append(w.links, p)
+	w.stale.result(dedup.Place{Rec: p.call, Block: uint32(p.cblock)}, at)
 }
 
 func idKey(id string) uint64 {

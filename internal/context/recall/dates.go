@@ -25,7 +25,7 @@ func queryDates(text string) []Term {
 			terms = append(terms, dateTerms(t)...)
 			continue
 		}
-		n, err := strconv.Atoi(strings.TrimRight(w, "stndrdth"))
+		n, err := strconv.Atoi(strings.TrimRight(w, "dhnrst"))
 		switch m := month(w); {
 		case m > 0:
 			months++

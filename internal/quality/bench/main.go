@@ -15,6 +15,8 @@ import (
 
 func main() {
 	misses := flag.Bool("misses", false, "list the evidence that is not found, on stderr")
+	stable := flag.Int("stable", 0, "")
+	next := flag.Int("next", 0, "")
 	flag.Parse()
 	dir := corpus.Dir()
 	if dir == "" {
@@ -28,6 +30,18 @@ func main() {
 	var out io.Writer
 	if *misses {
 		out = os.Stderr
+	}
+	if *next > 0 {
+		if err := nextStep(t, dir, *next); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	if *stable > 0 {
+		if err := stability(t, dir, *stable); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	if err := locomo(t, dir, out); err != nil {
 		log.Fatal(err)
@@ -54,6 +68,49 @@ func locomo(t *token.Encoding, dir string, misses io.Writer) error {
 			sum.Any, sum.All, sum.Of = sum.Any+r.Any, sum.All+r.All, sum.Of+r.Of
 		}
 		fmt.Printf("%6d %-20s %v of %d\n", budget, "all", sum, sum.Of)
+	}
+	return nil
+}
+
+func stability(t *token.Encoding, dir string, every int) error {
+	list, err := corpus.Coding(dir)
+	if err != nil {
+		return err
+	}
+	var sum quality.Stability
+	for i, s := range list {
+		if i%every != 0 {
+			continue
+		}
+		r, err := quality.Replay(t, s, 32000)
+		if err != nil {
+			return err
+		}
+		sum.Add(r)
+	}
+	fmt.Printf("stability %.4f of %d; over budget %.4f of %d, used %.3f; reshaped %d\n", sum.Share/float64(sum.Packs), sum.Packs, sum.Over/float64(sum.OverOf), sum.OverOf, sum.Used/float64(sum.OverOf), sum.Reshaped)
+	return nil
+}
+
+func nextStep(t *token.Encoding, dir string, every int) error {
+	list, err := corpus.Coding(dir)
+	if err != nil {
+		return err
+	}
+	for _, b := range []int{8000, 32000} {
+		var sum quality.NextStep
+		for i, s := range list {
+			if i%every != 0 {
+				continue
+			}
+			r, err := quality.Steps(t, s, b)
+			if err != nil {
+				return err
+			}
+			sum.Add(r)
+		}
+		fmt.Printf("%d: edits %d pack %.3f tail %.3f; reads %d pack %.3f tail %.3f\n", b, sum.Edits, float64(sum.Pack)/float64(sum.Edits), float64(sum.Tail)/float64(sum.Edits),
+			sum.Reads, float64(sum.PackAll)/float64(sum.Reads), float64(sum.TailAll)/float64(sum.Reads))
 	}
 	return nil
 }

@@ -1,0 +1,96 @@
+package pack
+
+import (
+	"sort"
+
+	"ctxfs/internal/context/derive"
+	"ctxfs/internal/dedup"
+	"ctxfs/internal/record"
+)
+
+// stale knows which tool outputs a later one stands in for: the older reads of a file, and the same text again.
+type stale struct {
+	newer    map[dedup.Place]uint32 // block -> the record that made it old
+	reads    map[string][]dedup.Place
+	files    map[dedup.Place]string // calls that gave or will give a file's content -> its path
+	live     map[dedup.Place]bool   // blocks that show a file's content
+	contents []dedup.Place          // the same, in order
+}
+
+func newStale() *stale {
+	return &stale{newer: map[dedup.Place]uint32{}, reads: map[string][]dedup.Place{}, files: map[dedup.Place]string{}, live: map[dedup.Place]bool{}}
+}
+
+// call folds a tool call: a read is kept until its result comes, a write gives the content itself.
+func (s *stale) call(b *record.Block, at dedup.Place) {
+	paths := derive.Paths(b)
+	if len(paths) != 1 {
+		return
+	}
+	if !derive.Edits(b.Name) {
+		s.files[at] = paths[0] + "\x00" + b.Input
+	} else if derive.Writes(b) {
+		s.content(paths[0], "", at)
+	}
+}
+
+// result folds the answer to a call.
+func (s *stale) result(call, at dedup.Place) {
+	if key, ok := s.files[call]; ok {
+		delete(s.files, call)
+		path, args := cutKey(key)
+		s.content(path, args, at)
+	}
+}
+
+func cutKey(key string) (path, args string) {
+	for i := 0; i < len(key); i++ {
+		if key[i] == 0 {
+			return key[:i], key[i+1:]
+		}
+	}
+	return key, ""
+}
+
+// content notes that a block shows the file at path: all of it, or the part that args ask for. It makes older blocks
+// with the whole or with the same part old.
+func (s *stale) content(path, args string, at dedup.Place) {
+	part := derive.Part(args)
+	if part == "" {
+		for key := range s.reads { // order does not matter: each place is set to the same record
+			if p, _ := cutKey(key); p == path {
+				s.retire(key, at)
+			}
+		}
+	}
+	key := path + "\x00" + part
+	s.retire(key, at)
+	s.reads[key] = append(s.reads[key], at)
+	s.live[at] = true
+	s.contents = append(s.contents, at)
+}
+
+func (s *stale) retire(key string, by dedup.Place) {
+	for _, p := range s.reads[key] {
+		s.newer[p] = by.Rec
+	}
+	delete(s.reads, key)
+}
+
+// repeat notes that the text at an older place stands again at a newer one.
+func (s *stale) repeat(old, at dedup.Place) {
+	if _, ok := s.newer[old]; !ok && old.Rec != at.Rec {
+		s.newer[old] = at.Rec
+	}
+}
+
+// by gives the record, upTo at most, that makes a block old.
+func (s *stale) by(at dedup.Place, upTo int) (int, bool) {
+	n, ok := s.newer[at]
+	return int(n), ok && int(n) <= upTo
+}
+
+// upTo is how many of contents stand in the first n records.
+func (s *stale) upTo(n int) int {
+	return sort.Search(len(s.contents), func(i int) bool { return int(s.contents[i].Rec) > n })
+}
