@@ -5,6 +5,8 @@ package gc
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"path"
 	"strings"
@@ -13,6 +15,8 @@ import (
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
 )
 
 // Action is one step of a plan.
@@ -26,21 +30,31 @@ type Action struct {
 type Plan struct {
 	Actions []Action `json:"actions"`
 	Bytes   int64    `json:"bytes"`
+	before  time.Time
 }
 
 // grace is how old a thing must be before it counts as left behind: a writer may be about to name it.
 const grace = time.Hour
 
-// Make looks through the store. now is the time that ages are counted from.
+// Make looks through the store. now is the time that ages are counted from. When a file that may name blobs cannot be
+// read, there is no plan.
 func Make(store *session.Store, now time.Time) (*Plan, error) {
-	p := &planner{dir: store.Dir(), before: now.Add(-grace), plan: &Plan{Actions: []Action{}}}
+	p := &planner{dir: store.Dir(), plan: &Plan{Actions: []Action{}, before: now.Add(-grace)}}
+	for _, top := range []string{session.StateDir, "agent", "model"} {
+		if err := p.temps(top); err != nil {
+			return nil, err
+		}
+	}
 	for _, top := range []string{"home", "shared"} {
-		owners, err := p.names(top)
+		owners, err := p.list(top)
 		if err != nil {
 			return nil, err
 		}
 		for _, o := range owners {
-			if err := p.owner(path.Join(top, o)); err != nil {
+			if !o.IsDir() {
+				continue
+			}
+			if err := p.owner(path.Join(top, o.Name())); err != nil {
 				return nil, err
 			}
 		}
@@ -49,23 +63,18 @@ func Make(store *session.Store, now time.Time) (*Plan, error) {
 }
 
 type planner struct {
-	dir    *beneath.Dir
-	before time.Time
-	plan   *Plan
-	named  map[string]bool // blob ids that an owner's logs and files name
+	dir   *beneath.Dir
+	plan  *Plan
+	named map[string]bool // blob ids that an owner's logs and files name
 }
 
-// names lists a folder; one that is not there is empty.
-func (p *planner) names(rel string) ([]string, error) {
+// list gives a folder's entries; one that is not there, or went away, is empty.
+func (p *planner) list(rel string) ([]fs.DirEntry, error) {
 	entries, err := p.dir.ReadDir(rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	var out []string
-	for _, e := range entries {
-		out = append(out, e.Name())
-	}
-	return out, err
+	return entries, err
 }
 
 // owner plans for one owner: leftover temporary files, and blobs that no log and no file of the owner names.
@@ -74,31 +83,60 @@ func (p *planner) owner(rel string) error {
 	if err := p.walk(rel); err != nil {
 		return err
 	}
-	blobs := cas.NewDir(p.dir, path.Join(rel, session.StateDir, "blob"), beneath.Owner{})
+	state := path.Join(rel, session.StateDir)
+	if err := p.temps(state); err != nil {
+		return err
+	}
+	blobs := cas.NewDir(p.dir, path.Join(state, "blob"), beneath.Owner{})
 	return blobs.Each(func(id cas.ID, size int64) error {
 		if !p.named[id.String()] {
-			p.old(path.Join(rel, session.StateDir, "blob", id.String()[7:9], id.String()), "no record names this blob")
+			p.old(path.Join(state, "blob", id.String()[7:9], id.String()), "no record names this blob")
 		}
 		return nil
 	}, nil)
 }
 
-// walk visits every file of the owner but blobs and quarantine.
+// temps plans for the temporary files in a folder that holds nothing else of interest.
+func (p *planner) temps(rel string) error {
+	entries, err := p.list(rel)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		sub := path.Join(rel, e.Name())
+		if e.IsDir() {
+			if err := p.temps(sub); err != nil {
+				return err
+			}
+		}
+		p.temp(sub, e)
+	}
+	return nil
+}
+
+// temp plans for a file if it is a temporary one, and tells whether it is.
+func (p *planner) temp(rel string, e fs.DirEntry) bool {
+	if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), beneath.TempPrefix) {
+		return false
+	}
+	p.old(rel, "temporary file that a crash left")
+	return true
+}
+
+// walk visits every file of the owner but what is in its state folder and its agents' roots.
 func (p *planner) walk(rel string) error {
-	entries, err := p.dir.ReadDir(rel)
+	entries, err := p.list(rel)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		sub := path.Join(rel, e.Name())
 		switch {
-		case e.IsDir() && e.Name() == session.StateDir:
-			continue
+		case e.IsDir() && (e.Name() == session.StateDir || isRoot(sub)):
 		case e.IsDir():
 			err = p.walk(sub)
-		case strings.HasPrefix(e.Name(), beneath.TempPrefix):
-			p.old(sub, "temporary file that a crash left")
-		case e.Type().IsRegular() && !inRoot(sub):
+		case p.temp(sub, e):
+		case e.Type().IsRegular():
 			err = p.scan(sub)
 		}
 		if err != nil {
@@ -108,15 +146,15 @@ func (p *planner) walk(rel string) error {
 	return nil
 }
 
-// inRoot tells whether a path is of an agent's root, which holds no references.
-func inRoot(rel string) bool {
+// isRoot tells whether a folder is an agent's root: its files are the agent's, and hold no references.
+func isRoot(rel string) bool {
 	parts := strings.Split(rel, "/")
-	return len(parts) > 4 && parts[4] == "root"
+	return len(parts) == 5 && parts[4] == "root"
 }
 
 // scan notes the blob ids that a file names.
 func (p *planner) scan(rel string) error {
-	f, err := p.dir.OpenFile(rel, 0, 0)
+	f, err := p.dir.OpenFile(rel, unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it went away meanwhile
 	}
@@ -124,55 +162,60 @@ func (p *planner) scan(rel string) error {
 		return err
 	}
 	defer f.Close()
+	if err := scanIDs(f, func(id string) { p.named[id] = true }); err != nil {
+		return fmt.Errorf("%s may name blobs, and cannot be read: %w", rel, err)
+	}
+	return nil
+}
+
+const readSize = 1 << 20
+
+// scanIDs gives the blob ids in r to note, some more than once.
+func scanIDs(r io.Reader, note func(id string)) error {
 	const idLen = len("blake3-") + 64
-	buf := make([]byte, 1<<20)
+	buf := make([]byte, readSize)
 	keep := 0
 	for {
-		n, err := f.Read(buf[keep:])
+		n, err := r.Read(buf[keep:])
 		chunk := buf[:keep+n]
 		for at := 0; ; {
 			i := bytes.Index(chunk[at:], []byte("blake3-"))
 			if i < 0 || at+i+idLen > len(chunk) {
 				break
 			}
-			if id := string(chunk[at+i : at+i+idLen]); isID(id) {
-				p.named[id] = true
+			if id := chunk[at+i : at+i+idLen]; isID(id) {
+				note(string(id))
 			}
 			at += i + 1
 		}
-		keep = copy(buf, chunk[max(0, len(chunk)-idLen):])
+		keep = copy(buf, chunk[max(0, len(chunk)-idLen):]) // an id may go on in what comes next
+		if err == io.EOF {
+			return nil
+		}
 		if err != nil {
-			return nil // end of file, or a file that cannot be read: verify tells of that
+			return err
 		}
 	}
 }
 
-func isID(s string) bool {
-	_, err := cas.Parse(s)
-	return err == nil
+// isID tells whether s, which starts as an id does, is one. It is asked often, and mostly of ids.
+func isID(s []byte) bool {
+	for _, c := range s[len("blake3-"):] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
 }
 
 // old adds a file to the plan when it is old enough.
 func (p *planner) old(rel, reason string) {
 	st, err := p.dir.Stat(rel)
-	if err != nil || !time.Unix(st.Mtim.Unix()).Before(p.before) {
+	if err != nil || young(st, p.plan.before) {
 		return
 	}
 	p.plan.Actions = append(p.plan.Actions, Action{Path: rel, Bytes: st.Size, Reason: reason})
 	p.plan.Bytes += st.Size
 }
 
-// Run carries a plan out. It goes on after a failure and gives how much was freed, in bytes, and the failures joined.
-func Run(store *session.Store, plan *Plan) (int64, error) {
-	var freed int64
-	var errs []error
-	for _, a := range plan.Actions {
-		err := store.Dir().Unlink(a.Path)
-		if err == nil {
-			freed += a.Bytes
-		} else if !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return freed, errors.Join(errs...)
-}
+func young(st unix.Stat_t, before time.Time) bool { return !time.Unix(st.Mtim.Unix()).Before(before) }
