@@ -13,7 +13,7 @@ const maxTry = 128
 func view(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len(text)) }
 
 // Prefix gives the length in bytes of the longest prefix of text, cut between characters, that counts at most max
-// tokens, and its exact count. It reads hardly more of text than the prefix.
+// tokens, and its exact count. Beside a check of the UTF-8, it reads hardly more of text than the prefix.
 func (e *Encoding) Prefix(text string, max int) (n, tokens int) {
 	b := view(text)
 	if !utf8.ValidString(text) {
@@ -24,7 +24,7 @@ func (e *Encoding) Prefix(text string, max int) (n, tokens int) {
 }
 
 // Suffix gives the length in bytes of the longest suffix of text, cut between characters, that counts at most max
-// tokens, and its exact count. It reads a few times the suffix.
+// tokens, and its exact count. Beside a check of the UTF-8, it reads a few times the suffix.
 func (e *Encoding) Suffix(text string, max int) (n, tokens int) {
 	b := view(text)
 	if !utf8.ValidString(text) {

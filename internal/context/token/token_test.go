@@ -53,10 +53,11 @@ func TestMerges(t *testing.T) {
 	}
 }
 
+// Pieces of more than maxScan bytes use room from a pool, which may be empty.
 func TestCountAllocatesNothing(t *testing.T) {
 	e := open(t, Default)
-	text := strings.Repeat("func (e *Encoding) Name() string { return e.name } // \u65e5\u672c ============\n", 50) + strings.Repeat("-", 500)
-	if n := testing.AllocsPerRun(100, func() { e.Count(text) }); n >= 1 {
+	text := strings.Repeat("func (e *Encoding) Name() string { return e.name } // \u65e5\u672c ============\n", 50)
+	if n := testing.AllocsPerRun(100, func() { e.Count(text) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
