@@ -229,24 +229,31 @@ func checkLines(_ *Session, data []byte, _ Caller) ([]byte, error) {
 }
 
 // identity lists the fields of meta.json that say which session it is.
-func (x *Session) identity() map[string]any {
+func (x *Session) identity() map[string]string {
 	kind := "agent"
 	if x.c.Model {
 		kind = "model"
 	}
-	return map[string]any{kind: x.c.Agent, "session": x.Name(), "scope": string(x.c.Scope)}
+	return map[string]string{kind: x.c.Agent, "session": x.Name(), "scope": string(x.c.Scope)}
+}
+
+// quoted writes a name as a JSON string.
+func quoted(name string) json.RawMessage {
+	data, _ := json.Marshal(name) // never fails for a string
+	return data
 }
 
 // showMeta lays the identity over what is stored: a session that was renamed or copied tells its name of today.
 func (x *Session) showMeta(data []byte) ([]byte, error) {
-	m := map[string]any{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	if err := dec.Decode(&m); err != nil {
+	var m map[string]json.RawMessage
+	if err := json.Unmarshal(data, &m); err != nil {
 		return nil, fmt.Errorf("meta.json: %w", err)
 	}
+	if m == nil {
+		return nil, refuse(Invalid, "meta.json is one JSON object")
+	}
 	for k, v := range x.identity() {
-		m[k] = v
+		m[k] = quoted(v)
 	}
 	out, err := json.MarshalIndent(m, "", "  ")
 	return append(out, '\n'), err

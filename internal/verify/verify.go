@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
+	"strings"
 
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/record"
 	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
 )
 
 // Problem is one thing that is wrong.
@@ -44,6 +48,9 @@ func Store(store *session.Store) (*Report, error) {
 			return v.r, err
 		}
 		for _, o := range owners {
+			if !o.IsDir() {
+				continue
+			}
 			if err := v.owner(path.Join(top, o.Name())); err != nil {
 				return v.r, err
 			}
@@ -88,8 +95,11 @@ func (v *verifier) session(x *session.Session) {
 			continue
 		}
 		data, err := x.ReadControl(name)
-		if err == nil && name != "cwd" { // an agent's root may be cleaned: its cwd comes back with it
+		if err == nil {
 			err = x.CheckControl(name, data, session.Caller{}, true)
+			if name == "cwd" && !badForm(err) {
+				err = nil // an agent's root may be cleaned: its cwd comes back with it
+			}
 		}
 		if err != nil {
 			v.problem(path.Join(x.Rel(), name), "%v", err)
@@ -97,11 +107,16 @@ func (v *verifier) session(x *session.Session) {
 	}
 }
 
+func badForm(err error) bool {
+	var e *session.Error
+	return errors.As(err, &e) && e.Kind == session.Invalid
+}
+
 // log reads every line of a log and gives their number. A last line without its end is what a crash leaves: the next
 // use of the session sets it aside.
 func (v *verifier) log(x *session.Session, name string) int {
 	rel := path.Join(x.Rel(), name)
-	f, err := v.store.Dir().OpenFile(rel, 0, 0)
+	f, err := v.open(rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0
 	}
@@ -130,6 +145,23 @@ func (v *verifier) log(x *session.Session, name string) int {
 	}
 }
 
+// open opens a regular file. Another kind of file in its place is an error, and never waited for.
+func (v *verifier) open(rel string) (*os.File, error) {
+	f, err := v.store.Dir().OpenFile(rel, unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return nil, err
+	}
+	st, err := f.Stat()
+	if err == nil && !st.Mode().IsRegular() {
+		err = &os.PathError{Op: "read", Path: rel, Err: unix.EINVAL}
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // owner reads an owner's blobs and counts what is in quarantine.
 func (v *verifier) owner(rel string) error {
 	state := path.Join(rel, session.StateDir)
@@ -145,7 +177,7 @@ func (v *verifier) owner(rel string) error {
 		}
 		return nil
 	}, func(odd string) {
-		if path.Base(odd) == "" || len(path.Base(odd)) > len(beneath.TempPrefix) && path.Base(odd)[:len(beneath.TempPrefix)] == beneath.TempPrefix {
+		if strings.HasPrefix(path.Base(odd), beneath.TempPrefix) {
 			return // a crash left it; gc takes it away
 		}
 		v.problem(odd, "this is not a blob")

@@ -1,0 +1,228 @@
+package verify
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"ctxfs/internal/beneath"
+	"ctxfs/internal/cas"
+	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
+)
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+const rel = "home/1000/agent/coder/session/s"
+
+// fixture makes a store with a session of two records, one event more than ctxfs writes itself, and a blob.
+func fixture(t *testing.T) (dir string, id cas.ID) {
+	t.Helper()
+	dir = t.TempDir()
+	store, err := session.Open(dir, session.Options{})
+	must(t, err)
+	defer store.Close()
+	c, err := store.Container("home/1000/agent/coder")
+	must(t, err)
+	by := session.Caller{UID: 1000, GID: 1000}
+	x, err := c.Create("s", by)
+	must(t, err)
+	for name, lines := range map[string]string{session.Messages: "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"assistant\",\"content\":\"b\"}\n", session.Events: "{\"type\":\"x\"}\n"} {
+		log, err := x.Log(name)
+		must(t, err)
+		must(t, log.Commit([]byte(lines)))
+		x.Release()
+	}
+	for name, data := range map[string]string{"cwd": "/", "context/budget": "9000\n", "context/gc.policy": "pack_ttl=1d\n", "context/facts.jsonl": "{\"fact\":\"x\"}\n", "context/summary.md": "So far.\n"} {
+		must(t, x.WriteControl(name, []byte(data), by))
+	}
+	id, err = cas.NewDir(store.Dir(), "home/1000/.ctxfs/blob", beneath.Owner{}).Put([]byte("picture"))
+	must(t, err)
+	return dir, id
+}
+
+func check(t *testing.T, dir string) *Report {
+	t.Helper()
+	store, err := session.Open(dir, session.Options{ReadOnly: true})
+	must(t, err)
+	defer store.Close()
+	done := make(chan *Report, 1)
+	go func() {
+		r, err := Store(store)
+		if err != nil {
+			t.Errorf("verify gave up: %v", err)
+		}
+		done <- r
+	}()
+	select {
+	case r := <-done:
+		return r
+	case <-time.After(20 * time.Second):
+		t.Fatal("verify waits")
+		return nil
+	}
+}
+
+func TestClean(t *testing.T) {
+	dir, _ := fixture(t)
+	before := tree(t, dir)
+	r := check(t, dir)
+	size := int64(0)
+	for _, f := range []string{rel + "/messages.jsonl", rel + "/events.jsonl"} {
+		st, err := os.Stat(filepath.Join(dir, f))
+		must(t, err)
+		size += st.Size()
+	}
+	if len(r.Problems) != 0 || r.Problems == nil || r.Sessions != 1 || r.Records != 2 || r.Events != 1 || r.Blobs != 1 || r.Bytes != size+7 || r.Quarantined != 0 {
+		t.Errorf("%+v", r)
+	}
+	if after := tree(t, dir); !slices.Equal(before, after) {
+		t.Errorf("verify changed the store:\n%s", strings.Join(after, "\n"))
+	}
+	empty := check(t, mkdir(t))
+	if len(empty.Problems) != 0 || empty.Sessions != 0 {
+		t.Errorf("an empty store: %+v", empty)
+	}
+}
+
+func mkdir(t *testing.T) string {
+	dir := t.TempDir()
+	store, err := session.Open(dir, session.Options{})
+	must(t, err)
+	must(t, store.Close())
+	return dir
+}
+
+// TestDamage does one thing at a time to a clean store: verify names the file, and nothing else.
+func TestDamage(t *testing.T) {
+	const messages, events, blob = rel + "/messages.jsonl", rel + "/events.jsonl", "home/1000/.ctxfs/blob"
+	for _, c := range []struct {
+		name   string
+		damage func(d damager)
+		path   string // of the problem; "": none
+		text   string // a part of what is said of it
+	}{
+		{"torn line", func(d damager) { d.add(messages, `{"role":"us`) }, messages, "11 bytes are a torn line"},
+		{"torn event", func(d damager) { d.add(events, `{}`) }, events, "2 bytes are a torn line"},
+		{"NULs at the end", func(d damager) { d.add(messages, "\x00\x00\x00") }, messages, "3 bytes are a torn line"},
+		{"bad line at the end", func(d damager) { d.add(messages, "no object\n") }, messages, "line 3: "},
+		{"bad line at the start", func(d damager) { d.write(messages, "[]\n"+d.read(messages)) }, messages, "line 1: "},
+		{"two objects on a line", func(d damager) { d.add(messages, "{}{}\n") }, messages, "line 3: "},
+		{"not UTF-8", func(d damager) { d.add(events, "{\"a\":\"\xff\"}\n") }, events, "line 2: "},
+		{"NULs in the middle", func(d damager) { d.add(messages, "\x00\x00{}\n{}\n") }, messages, "line 3: "},
+		{"log is a pipe", func(d damager) { d.remove(messages); d.pipe(messages) }, messages, ""},
+		{"log is a folder", func(d damager) { d.remove(messages); d.mkdir(messages) }, messages, ""},
+		{"log is a link", func(d damager) { d.remove(messages); d.link(messages, "events.jsonl") }, messages, ""},
+		{"no log", func(d damager) { d.remove(messages) }, "", ""},
+
+		{"state", func(d damager) { d.write(rel+"/state", "dancing\n") }, rel + "/state", "dancing"},
+		{"cwd", func(d damager) { d.write(rel+"/cwd", "work\n") }, rel + "/cwd", ""},
+		{"cwd of a root that is cleaned", func(d damager) { d.write(rel+"/cwd", "/work/gone\n") }, "", ""},
+		{"cwd is a pipe", func(d damager) { d.remove(rel + "/cwd"); d.pipe(rel + "/cwd") }, rel + "/cwd", ""},
+		{"meta.json is no JSON", func(d damager) { d.write(rel+"/meta.json", "{") }, rel + "/meta.json", ""},
+		{"meta.json is a list", func(d damager) { d.write(rel+"/meta.json", "[]") }, rel + "/meta.json", ""},
+		{"meta.json is null", func(d damager) { d.write(rel+"/meta.json", "null") }, rel + "/meta.json", ""},
+		{"meta.json is empty", func(d damager) { d.write(rel+"/meta.json", "") }, rel + "/meta.json", ""},
+		{"meta.json and more", func(d damager) { d.write(rel+"/meta.json", "{} {}") }, rel + "/meta.json", ""},
+		{"budget", func(d damager) { d.write(rel+"/context/budget", "much\n") }, rel + "/context/budget", "much"},
+		{"gc.policy", func(d damager) { d.write(rel+"/context/gc.policy", "x=1\n") }, rel + "/context/gc.policy", ""},
+		{"facts", func(d damager) { d.add(rel+"/context/facts.jsonl", "x\n") }, rel + "/context/facts.jsonl", "line 2"},
+		{"decisions", func(d damager) { d.write(rel+"/context/decisions.jsonl", "[]\n") }, rel + "/context/decisions.jsonl", "line 1"},
+		{"refs", func(d damager) { d.write(rel+"/context/refs.jsonl", "{}\n\n") }, rel + "/context/refs.jsonl", "line 2"},
+
+		{"blob: a bit", func(d damager) { d.write(d.blob(), "Picture") }, blob, "does not match"},
+		{"blob: cut", func(d damager) { d.write(d.blob(), "pict") }, blob, "does not match"},
+		{"blob: empty", func(d damager) { d.write(d.blob(), "") }, blob, "does not match"},
+		{"odd file", func(d damager) { d.write(filepath.Dir(d.blob())+"/notes.txt", "x") }, blob, "not a blob"},
+		{"odd file at the top", func(d damager) { d.write(blob+"/notes.txt", "x") }, blob, "not a blob"},
+		{"blob on the wrong shelf", func(d damager) { d.write(blob+"/00/"+cas.Sum([]byte("x")).String(), "x") }, blob, "not a blob"},
+		{"temporary file", func(d damager) { d.write(filepath.Dir(d.blob())+"/"+beneath.TempPrefix+"1", "x") }, "", ""},
+		{"odd file among the owners", func(d damager) { d.write("home/README", "x") }, "", ""},
+		{"odd file among the sessions", func(d damager) { d.write("home/1000/agent/coder/session/notes.txt", "x") }, "", ""},
+		{"a name that is none", func(d damager) { d.mkdir("home/1000/agent/coder/session/-x") }, "", ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir, id := fixture(t)
+			c.damage(damager{t, dir, id})
+			r := check(t, dir)
+			if c.path == "" {
+				if len(r.Problems) != 0 {
+					t.Errorf("no damage, and still: %+v", r.Problems)
+				}
+				return
+			}
+			if len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0].Path, strings.TrimSuffix(c.path, "/blob")) || !strings.Contains(r.Problems[0].Text, c.text) || r.Problems[0].Text == "" {
+				t.Errorf("problems %+v, want one of %s: %q", r.Problems, c.path, c.text)
+			}
+		})
+	}
+}
+
+// TestManySessions counts over agents, models and shares, and finds each of several problems.
+func TestManySessions(t *testing.T) {
+	dir, _ := fixture(t)
+	d := damager{t: t, dir: dir}
+	for _, s := range []string{"home/1000/agent/coder/session/t", "home/1000/model/m.d/session/s", "home/2000/agent/a/session/s", "shared/team/agent/a/session/s", "shared/team/model/m.d/session/s"} {
+		d.write(s+"/messages.jsonl", "{}\n{}\n{}\nbad\n")
+	}
+	d.write("home/1000/.ctxfs/quarantine/coder.s.1", "x")
+	d.write("shared/team/.ctxfs/quarantine/coder.s.1", "x")
+	r := check(t, dir)
+	if r.Sessions != 6 || r.Records != 2+5*4 || r.Events != 1 || r.Quarantined != 2 || len(r.Problems) != 5 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// damager does harm to a store's files.
+type damager struct {
+	t   *testing.T
+	dir string
+	id  cas.ID
+}
+
+func (d damager) name(rel string) string { return filepath.Join(d.dir, rel) }
+func (d damager) blob() string {
+	return "home/1000/.ctxfs/blob/" + d.id.String()[7:9] + "/" + d.id.String()
+}
+
+func (d damager) read(rel string) string {
+	data, err := os.ReadFile(d.name(rel))
+	must(d.t, err)
+	return string(data)
+}
+
+func (d damager) write(rel, data string) {
+	must(d.t, os.MkdirAll(filepath.Dir(d.name(rel)), 0o700))
+	_ = os.Chmod(d.name(rel), 0o600) // a blob is read-only; a new file is not there yet
+	must(d.t, os.WriteFile(d.name(rel), []byte(data), 0o600))
+}
+
+func (d damager) add(rel, data string) { d.write(rel, d.read(rel)+data) }
+func (d damager) remove(rel string)    { must(d.t, os.Remove(d.name(rel))) }
+func (d damager) pipe(rel string)      { must(d.t, unix.Mkfifo(d.name(rel), 0o600)) }
+func (d damager) mkdir(rel string)     { must(d.t, os.Mkdir(d.name(rel), 0o700)) }
+func (d damager) link(rel, to string)  { must(d.t, os.Symlink(to, d.name(rel))) }
+
+// tree lists every file with its content.
+func tree(t *testing.T, top string) []string {
+	t.Helper()
+	var out []string
+	must(t, filepath.Walk(top, func(name string, info os.FileInfo, err error) error {
+		if err != nil || info.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(name)
+		out = append(out, name+" "+info.Mode().String()+" "+info.ModTime().String()+" "+string(data))
+		return err
+	}))
+	return out
+}
