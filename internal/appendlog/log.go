@@ -38,8 +38,8 @@ type Prefix interface {
 // Log is an open log. It is safe for concurrent use.
 type Log struct {
 	f          *os.File
-	prefix     Prefix // nil: all of the log is in f
-	base       int64  // length of the prefix
+	prefix     Prefix     // nil: all of the log is in f
+	base       int64      // length of the prefix
 	quarantine Quarantine // set before the log is used by more than one
 
 	// mu is held while lines enter the file: it orders commits. Nothing else is locked under it.
