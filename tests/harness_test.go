@@ -217,17 +217,7 @@ func add(t *testing.T, file, text string) {
 	}
 }
 
-func tryAdd(file, text string) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	return err
-}
+func tryAdd(file, text string) error { return writeTo(file, text, os.O_WRONLY|os.O_APPEND) }
 
 func read(t *testing.T, file string) string {
 	t.Helper()
@@ -239,8 +229,11 @@ func read(t *testing.T, file string) string {
 }
 
 // write replaces a file's content as `>` does.
-func write(file, text string) error {
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_TRUNC, 0)
+func write(file, text string) error { return writeTo(file, text, os.O_WRONLY|os.O_TRUNC) }
+
+// writeTo is open, one write and close; the first error counts.
+func writeTo(file, text string, flags int) error {
+	f, err := os.OpenFile(file, flags, 0)
 	if err != nil {
 		return err
 	}

@@ -72,16 +72,22 @@ func (f *FS) setSizeControl(n node, h *handle, size uint64, by session.Caller) e
 		h.dirty = true
 		return nil
 	}
-	x, err := f.session(n)
-	if err != nil {
-		return err
-	}
-	name := f.tree.specs[n.kind].file
-	data, err := x.ReadControl(name)
+	x, name, data, err := f.readControl(n)
 	if err != nil {
 		return err
 	}
 	return x.WriteControl(name, resize(data, int(size)), by)
+}
+
+// readControl gives a control file's session, its name in it, and what stands in it now.
+func (f *FS) readControl(n node) (*session.Session, string, []byte, error) {
+	name := f.tree.specs[n.kind].file
+	x, err := f.session(n)
+	if err != nil {
+		return nil, name, nil, err
+	}
+	data, err := x.ReadControl(name)
+	return x, name, data, err
 }
 
 func resize(data []byte, size int) []byte {
@@ -93,19 +99,11 @@ func resize(data []byte, size int) []byte {
 
 // Unlink removes a name. What an agent wrote goes, and what ctxfs derives comes back; logs stay.
 func (f *FS) Unlink(_ <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	n, err := f.node(header.NodeId)
+	dir, n, err := f.child(header, name)
 	if err != nil {
 		return errno(err)
 	}
-	id, err := f.find(n, name, caller(header))
-	if err != nil {
-		return errno(err)
-	}
-	m, err := f.node(id)
-	if err != nil {
-		return errno(err)
-	}
-	return errno(f.unlink(n, m, name))
+	return errno(f.unlink(dir, n, name))
 }
 
 func (f *FS) unlink(dir, n node, name string) error {

@@ -16,15 +16,24 @@ import (
 
 // Lookup finds a name in a folder.
 func (f *FS) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
-	n, err := f.node(header.NodeId)
+	_, n, err := f.child(header, name)
 	if err != nil {
 		return errno(err)
 	}
-	id, err := f.find(n, name, caller(header))
-	if err != nil {
-		return errno(err)
+	return errno(f.entry(n.id, out))
+}
+
+// child gives the folder that a request is about, and what has the name in it.
+func (f *FS) child(header *fuse.InHeader, name string) (dir, n node, err error) {
+	if dir, err = f.node(header.NodeId); err != nil {
+		return dir, n, err
 	}
-	return errno(f.entry(id, out))
+	id, err := f.find(dir, name, caller(header))
+	if err != nil {
+		return dir, n, err
+	}
+	n, err = f.node(id)
+	return dir, n, err
 }
 
 func caller(h *fuse.InHeader) session.Caller { return session.Caller{UID: h.Uid, GID: h.Gid} }

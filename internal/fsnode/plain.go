@@ -49,26 +49,22 @@ func (f *FS) unlinkPlain(dir, n node, name string) error {
 
 // Rmdir removes an empty plain folder. Sessions, agents and homes are kept by policy, never removed by rm.
 func (f *FS) Rmdir(_ <-chan struct{}, header *fuse.InHeader, name string) fuse.Status {
-	n, err := f.node(header.NodeId)
+	dir, n, err := f.child(header, name)
 	if err != nil {
 		return errno(err)
 	}
-	id, err := f.find(n, name, caller(header))
-	if err != nil {
-		return errno(err)
-	}
-	if kind(id) != kPlain {
+	if n.kind != kPlain {
 		return fuse.EPERM
 	}
-	rel, err := f.join(n.id, name)
+	rel, err := f.rel(n)
 	if err != nil {
 		return errno(err)
 	}
 	if err := f.store.Dir().Rmdir(rel); err != nil {
 		return errno(err)
 	}
-	f.touch(n)
-	f.table.remove(n.id, name)
+	f.touch(dir)
+	f.table.remove(dir.id, name)
 	return fuse.OK
 }
 

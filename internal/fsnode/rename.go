@@ -97,12 +97,7 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 // setAside is an editor's backup: a control file's content becomes a plain file, and the control file is as if it had
 // not been written. Those that every session has keep their content.
 func (f *FS) setAside(n, to node, newName string, by session.Caller) error {
-	x, err := f.session(n)
-	if err != nil {
-		return err
-	}
-	name := f.tree.specs[n.kind].file
-	data, err := x.ReadControl(name)
+	x, name, data, err := f.readControl(n)
 	if err != nil {
 		return err
 	}

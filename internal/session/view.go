@@ -32,15 +32,24 @@ func (x *Session) View(name string) ([]byte, error) {
 	case "created_at", "updated_at":
 		return x.times(name)
 	}
+	var v view
+	err := x.folded(func() (err error) {
+		v, err = x.built(name)
+		return err
+	})
+	return v.data, err
+}
+
+// folded runs fn with the fold brought up to the log.
+func (x *Session) folded(fn func() error) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	done, err := x.ready()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer done()
-	v, err := x.built(name)
-	return v.data, err
+	return fn()
 }
 
 // ready brings the fold up to the log. The session is in use until done is called; mu is held.
@@ -204,15 +213,12 @@ func foundView(data []byte, found bool, err error, name string) (view, error) {
 }
 
 // derived gives a derived file as the log says.
-func (x *Session) derived(name string) ([]byte, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	done, err := x.ready()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	return x.fold.work.Derived(x.fold, derive.Kind(path.Base(name)))
+func (x *Session) derived(name string) (data []byte, err error) {
+	err = x.folded(func() (err error) {
+		data, err = x.fold.work.Derived(x.fold, derive.Kind(path.Base(name)))
+		return err
+	})
+	return data, err
 }
 
 // SwapIDs lists swap/chunk, and DedupIDs dedup/blob.
@@ -228,19 +234,16 @@ func (x *Session) DedupIDs() ([]string, error) {
 	return x.ids(func(pack.Input) ([]string, error) { return x.fold.work.DedupIDs(), nil })
 }
 
-func (x *Session) ids(list func(pack.Input) ([]string, error)) ([]string, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	done, err := x.ready()
-	if err != nil {
-		return nil, err
-	}
-	defer done()
-	in, err := x.input(0)
-	if err != nil {
-		return nil, err
-	}
-	return list(in)
+func (x *Session) ids(list func(pack.Input) ([]string, error)) (ids []string, err error) {
+	err = x.folded(func() error {
+		in, err := x.input(0)
+		if err != nil {
+			return err
+		}
+		ids, err = list(in)
+		return err
+	})
+	return ids, err
 }
 
 // DropPack forgets the cached pack: the next read builds it again.
