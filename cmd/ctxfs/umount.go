@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"time"
 
 	"ctxfs/internal/mounts"
 
@@ -39,24 +38,26 @@ func umount(point string, lazy bool) error {
 		return err
 	}
 	pid, _ := strconv.Atoi(status["pid"]) // a stale mount has no daemon to wait for
+	daemon, err := unix.PidfdOpen(pid, 0)
+	if err == nil {
+		defer unix.Close(daemon)
+	} else {
+		daemon = -1
+	}
 	if err := mounts.Unmount(point, lazy || pid == 0); err != nil {
 		if errors.Is(err, unix.EBUSY) || os.Geteuid() != 0 { // fusermount3 does not say why in a way that programs can read
 			return fmt.Errorf("%w: perhaps files are open, or a shell stands in it (see: fuser -vm %s; or detach it with: ctxfs umount --lazy %s)", err, point, point)
 		}
 		return err
 	}
-	if pid > 0 && !lazy {
-		waitGone(pid)
+	if daemon >= 0 && !lazy {
+		waitGone(daemon)
 	}
 	return nil
 }
 
-// waitGone waits, for a short time, until a process has ended: then the store's lock is free.
-func waitGone(pid int) {
-	for range 200 {
-		if unix.Kill(pid, 0) == unix.ESRCH {
-			return
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+// waitGone waits, two seconds at most, until the process behind a pidfd has ended: then the store's lock is free. It does
+// not matter whether the parent has looked, which in a container may be never.
+func waitGone(pidfd int) {
+	_, _ = unix.Poll([]unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}, 2000) // to wait less is no harm
 }
