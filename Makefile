@@ -24,6 +24,7 @@ demo: install-deps build
 	@scripts/demo
 
 test: install-deps
+	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
 	$(GO) test ./...
 
 # The race detector needs cgo, and so a C compiler.
