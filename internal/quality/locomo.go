@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"ctxfs/internal/context/pack"
+	"ctxfs/internal/context/recall"
 	"ctxfs/internal/quality/corpus"
 	"ctxfs/internal/record"
 )
@@ -40,20 +41,37 @@ func foldNext(w *pack.Workset, h record.History, n int) error {
 // Recall is how many questions had some, and had all, of their evidence in the pack.
 type Recall struct{ Any, All, Of int }
 
+func (r *Recall) count(found, of int) {
+	r.Of++
+	if found > 0 {
+		r.Any++
+	}
+	if found == of {
+		r.All++
+	}
+}
+
+// Add adds up two measurements.
+func (r *Recall) Add(o Recall) {
+	r.Any += o.Any
+	r.All += o.All
+	r.Of += o.Of
+}
+
 func (r Recall) String() string {
 	n := max(float64(r.Of), 1)
 	return fmt.Sprintf("any %.3f all %.3f", float64(r.Any)/n, float64(r.All)/n)
 }
 
-// Evidence asks each question of c with the budget and looks for the words of its evidence in pack.md.
-func Evidence(t pack.Tokenizer, c corpus.Conversation, budget int, misses io.Writer) (Recall, error) {
+// Evidence asks each question of c with the budget, ranking without the techniques given, and looks for the words of its evidence in pack.md.
+func Evidence(t pack.Tokenizer, c corpus.Conversation, budget int, without recall.Technique, misses io.Writer) (Recall, error) {
 	w, h, err := Fold(t, c.Log)
 	if err != nil {
 		return Recall{}, err
 	}
 	var r Recall
 	for _, q := range c.Questions {
-		p, err := w.Build(pack.Input{Session: "s", Agent: "a", Budget: budget, History: h, Query: q.Text})
+		p, err := w.Build(pack.Input{Session: "s", Agent: "a", Budget: budget, History: h, Query: q.Text, Without: without})
 		if err != nil {
 			return r, err
 		}
@@ -68,13 +86,7 @@ func Evidence(t pack.Tokenizer, c corpus.Conversation, budget int, misses io.Wri
 				fmt.Fprintf(misses, "%s cat %d: %q misses %d: %q\n", c.Name, q.Category, q.Text, e, c.Texts[e-1])
 			}
 		}
-		r.Of++
-		if found > 0 {
-			r.Any++
-		}
-		if found == len(q.Evidence) {
-			r.All++
-		}
+		r.count(found, len(q.Evidence))
 	}
 	return r, nil
 }

@@ -31,6 +31,7 @@ type State struct {
 	seen      map[uint64]bool // sayings that stand in facts or decisions
 	todos     []todoList
 	files     []file
+	order     []touched
 	byPath    map[string]int
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
@@ -16,6 +17,9 @@ type file struct {
 	path    string
 	touches []touch
 }
+
+// touched is a touch by the number of its file.
+type touched struct{ n, file int32 }
 
 type touch struct {
 	n    int32
@@ -41,6 +45,7 @@ func (s *State) touch(n int, b *record.Block) {
 			s.byPath[p] = i
 			s.files = append(s.files, file{path: p})
 		}
+		s.order = append(s.order, touched{int32(n), int32(i)})
 		s.files[i].touches = append(s.files[i].touches, touch{int32(n), edit})
 	}
 }
@@ -82,6 +87,24 @@ func patchPaths(patch string) []string {
 		}
 	}
 	return out
+}
+
+// LatestRefs is Refs of the count files touched last, in the same order and with the same ids.
+func (s *State) LatestRefs(upTo, count int) []byte {
+	var pick []int
+	for k := sort.Search(len(s.order), func(k int) bool { return int(s.order[k].n) > upTo }) - 1; k >= 0 && len(pick) < count; k-- {
+		if i := int(s.order[k].file); !slices.Contains(pick, i) {
+			pick = append(pick, i)
+		}
+	}
+	slices.Sort(pick)
+	var out bytes.Buffer
+	for _, i := range pick {
+		if r, ok := s.files[i].ref(i, upTo); ok {
+			line(&out, r)
+		}
+	}
+	return out.Bytes()
 }
 
 // Refs writes refs.jsonl as of record upTo: the files that tool calls named, in order of first mention.

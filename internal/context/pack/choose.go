@@ -166,5 +166,20 @@ func (b *builder) hits(upTo int) ([]recall.Hit, error) {
 		}
 		query = indexed(r.Words())
 	}
-	return b.w.index.Rank(query, upTo, maxHits, b.in.Without), nil
+	return b.w.rank(query, upTo, b.in.Without), nil
+}
+
+// ranking is an answer of the index, kept because the next pack mostly asks the same.
+type ranking struct {
+	query   string
+	upTo    int
+	without recall.Technique
+	hits    []recall.Hit
+}
+
+func (w *Workset) rank(query string, upTo int, without recall.Technique) []recall.Hit {
+	if l := &w.ranked; l.hits == nil || l.query != query || l.upTo != upTo || l.without != without {
+		*l = ranking{query, upTo, without, w.index.Rank(query, upTo, maxHits, without)}
+	}
+	return w.ranked.hits
 }

@@ -72,9 +72,12 @@ func (b *builder) derivedDocs(upTo int) ([]doc, error) {
 	add(kindFacts, derive.Facts, a.Facts, d.Facts(upTo), b.lim/b.docDivisor(20), 0.4)
 	add(kindDecisions, derive.Decisions, a.Decisions, d.Decisions(upTo), b.lim/b.docDivisor(24), 0.4)
 	add(kindTodo, derive.Todo, a.Todo, d.Todo(upTo), b.lim/b.docDivisor(24), 0.4)
-	add(kindRefs, derive.Refs, a.Refs, d.Refs(upTo), b.lim/b.docDivisor(30), 0.3)
+	add(kindRefs, derive.Refs, a.Refs, d.LatestRefs(upTo, packedRefs), b.lim/b.docDivisor(30), 0.3)
 	return out, nil
 }
+
+// packedRefs is how many files the refs in a pack list; context/refs.jsonl lists all.
+const packedRefs = 30
 
 // docDivisor gives derived files a smaller share when a question was asked: its answer stands in the records.
 func (b *builder) docDivisor(n int) int {

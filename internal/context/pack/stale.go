@@ -8,17 +8,23 @@ import (
 	"ctxfs/internal/record"
 )
 
+// content is a block that shows a file, or the part of it that a read asked for.
+type content struct {
+	part string
+	at   dedup.Place
+}
+
 // stale knows which tool outputs a later one stands in for: the older reads of a file, and the same text again.
 type stale struct {
 	newer    map[dedup.Place]uint32 // block -> the record that made it old
-	reads    map[string][]dedup.Place
+	reads    map[string][]content   // by path: what shows the file now
 	files    map[dedup.Place]string // calls that gave or will give a file's content -> its path
 	live     map[dedup.Place]bool   // blocks that show a file's content
 	contents []dedup.Place          // the same, in order
 }
 
 func newStale() *stale {
-	return &stale{newer: map[dedup.Place]uint32{}, reads: map[string][]dedup.Place{}, files: map[dedup.Place]string{}, live: map[dedup.Place]bool{}}
+	return &stale{newer: map[dedup.Place]uint32{}, reads: map[string][]content{}, files: map[dedup.Place]string{}, live: map[dedup.Place]bool{}}
 }
 
 // call folds a tool call: a read is kept until its result comes, a write gives the content itself.
@@ -56,25 +62,18 @@ func cutKey(key string) (path, args string) {
 // with the whole or with the same part old.
 func (s *stale) content(path, args string, at dedup.Place) {
 	part := derive.Part(args)
-	if part == "" {
-		for key := range s.reads { // order does not matter: each place is set to the same record
-			if p, _ := cutKey(key); p == path {
-				s.retire(key, at)
-			}
+	shown := s.reads[path]
+	kept := shown[:0]
+	for _, c := range shown {
+		if part == "" || c.part == part {
+			s.newer[c.at] = at.Rec
+		} else {
+			kept = append(kept, c)
 		}
 	}
-	key := path + "\x00" + part
-	s.retire(key, at)
-	s.reads[key] = append(s.reads[key], at)
+	s.reads[path] = append(kept, content{part, at})
 	s.live[at] = true
 	s.contents = append(s.contents, at)
-}
-
-func (s *stale) retire(key string, by dedup.Place) {
-	for _, p := range s.reads[key] {
-		s.newer[p] = by.Rec
-	}
-	delete(s.reads, key)
 }
 
 // repeat notes that the text at an older place stands again at a newer one.

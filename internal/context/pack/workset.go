@@ -44,6 +44,7 @@ type Workset struct {
 	far      map[uint32][]int // call record -> its links that stand more than nearLinks records behind it
 	measures []*measure
 	bad      []badLine
+	ranked   ranking
 }
 
 // badLine is a line that could not be parsed.
@@ -136,7 +137,7 @@ func (w *Workset) repeated(text string, at dedup.Place, tokens int) {
 }
 
 // maxIndexed is how much of one block recall sees, in bytes: its start and its end.
-const maxIndexed = 16 << 10
+const maxIndexed = 8 << 10
 
 func indexed(text string) string {
 	if len(text) <= maxIndexed {

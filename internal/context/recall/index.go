@@ -24,12 +24,12 @@ type Index struct {
 // term is one entry of the vocabulary. While df is 1 the posting stands in the entry itself (last, and tail as the
 // frequency): most terms of a log occur in one record only.
 type term struct {
-	hash  uint64
+	hash  uint32 // of the 64-bit hash, the high half
 	df    uint32
 	last  uint32 // the newest record that has it
 	head  uint32 // first chunk, with its class
 	tail  uint32 // last chunk
-	class uint16 // of the last chunk
+	class uint8  // of the last chunk
 	used  uint16 // bytes of the last chunk in use
 }
 
@@ -49,14 +49,14 @@ func (x *Index) Add(t time.Time, texts ...string) {
 	x.order = x.order[:0]
 	total := 0
 	for _, t := range texts {
-		eachTerm(t, x.count)
+		x.scan.scan(t)
 	}
 	n := uint32(len(x.lens) + 1)
 	if x.begins(t, n) {
 		x.starts = append(x.starts, n)
 		if !t.IsZero() {
 			for _, d := range dateTerms(t) {
-				x.count(d)
+				x.count(hash(d))
 			}
 		}
 	}
@@ -80,8 +80,7 @@ func (x *Index) begins(t time.Time, n uint32) bool {
 	return gap || n == 1 || n-x.starts[len(x.starts)-1] >= maxEpisode
 }
 
-func (x *Index) count(t string) {
-	h := hash(t)
+func (x *Index) count(h uint64) {
 	tf, seen := x.doc[h]
 	if !seen {
 		x.order = append(x.order, h)
@@ -101,8 +100,9 @@ func (x *Index) total(n int) uint64 {
 	return sum
 }
 
-// hash is FNV-1a, 64 bits: a collision makes two words one, which costs a little rank and nothing else.
-func hash(t string) uint64 {
+// hash is FNV-1a, 64 bits, of which the vocabulary keeps 32: a collision makes two words one, which costs a little rank
+// and nothing else.
+func hash[T string | []byte](t T) uint64 {
 	h := uint64(14695981039346656037)
 	for i := 0; i < len(t); i++ {
 		h = (h ^ uint64(t[i])) * 1099511628211
@@ -113,8 +113,8 @@ func hash(t string) uint64 {
 // find gives the slot of h: of its term, or the empty one where it belongs.
 func (x *Index) find(h uint64) int {
 	mask := len(x.slots) - 1
-	i := int(h>>7) & mask
-	for x.slots[i] != 0 && x.terms[x.slots[i]-1].hash != h {
+	i := int(h>>32) * 5 & mask
+	for x.slots[i] != 0 && x.terms[x.slots[i]-1].hash != uint32(h>>32) {
 		i = (i + 1) & mask
 	}
 	return i
@@ -123,7 +123,7 @@ func (x *Index) find(h uint64) int {
 func (x *Index) grow() {
 	x.slots = make([]uint32, 2*len(x.slots))
 	for i := range x.terms {
-		x.slots[x.find(x.terms[i].hash)] = uint32(i + 1)
+		x.slots[x.find(uint64(x.terms[i].hash)<<32)] = uint32(i + 1)
 	}
 }
 
@@ -131,7 +131,7 @@ func (x *Index) grow() {
 func (x *Index) post(h uint64, n uint32, tf uint16) {
 	i := x.find(h)
 	if x.slots[i] == 0 {
-		x.terms = append(x.terms, term{hash: h, df: 1, last: n, tail: uint32(tf)})
+		x.terms = append(x.terms, term{hash: uint32(h >> 32), df: 1, last: n, tail: uint32(tf)})
 		x.slots[i] = uint32(len(x.terms))
 		if 4*len(x.terms) > 3*len(x.slots) {
 			x.grow()

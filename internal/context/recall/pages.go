@@ -72,7 +72,7 @@ func (p *pages) extend(t *term, need int) bool {
 	} else {
 		binary.LittleEndian.PutUint32(p.at(t.tail), linked)
 	}
-	t.tail, t.class, t.used = place, uint16(class), linkLen
+	t.tail, t.class, t.used = place, uint8(class), linkLen
 	return true
 }
 

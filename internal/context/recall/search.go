@@ -2,6 +2,7 @@ package recall
 
 import (
 	"cmp"
+	"container/heap"
 	"math"
 	"slices"
 )
@@ -28,15 +29,15 @@ type Term struct {
 func Query(text string) []Term {
 	var q []Term
 	at := map[uint64]int{}
-	eachTerm(text, func(t string) {
-		h := hash(t)
+	s := scanner{yield: func(h uint64) {
 		if i, ok := at[h]; ok {
 			q[i].Weight++
 			return
 		}
 		at[h] = len(q)
 		q = append(q, Term{h, 1})
-	})
+	}}
+	s.scan(text)
 	return q
 }
 
@@ -44,24 +45,28 @@ func Query(text string) []Term {
 type weighted struct {
 	list   []posting
 	weight float64
-	rarity float64 // its IDF
+	rarity float64 // its IDF among the records
 }
 
 // lists reads the postings of q in the first upTo records. Of a long query the rarest terms are taken.
 func (x *Index) lists(q []Term, upTo int) []weighted {
-	var out []weighted
+	var terms []*term
+	weight := map[*term]float64{}
 	for _, t := range q {
-		i := x.slots[x.find(t.hash)]
-		if i == 0 {
-			continue
-		}
-		if list := x.pages.read(&x.terms[i-1], uint32(upTo), nil); len(list) > 0 {
-			out = append(out, weighted{list, t.Weight, idf(len(list), upTo)})
+		if i := x.slots[x.find(t.hash)]; i > 0 {
+			terms = append(terms, &x.terms[i-1])
+			weight[&x.terms[i-1]] += t.Weight
 		}
 	}
-	if len(out) > maxTerms {
-		slices.SortStableFunc(out, func(a, b weighted) int { return cmp.Compare(b.rarity, a.rarity) })
-		out = out[:maxTerms]
+	if len(terms) > maxTerms {
+		slices.SortStableFunc(terms, func(a, b *term) int { return cmp.Compare(a.df, b.df) })
+		terms = terms[:maxTerms]
+	}
+	var out []weighted
+	for _, t := range terms {
+		if list := x.pages.read(t, uint32(upTo), nil); len(list) > 0 {
+			out = append(out, weighted{list, weight[t], idf(len(list), upTo)})
+		}
 	}
 	return out
 }
@@ -85,19 +90,41 @@ func bm25(weight, tf, length, mean float64) float64 {
 
 func idf(df, n int) float64 { return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5)) }
 
-// top gives the k best of scores above 0.
+// top gives the k best of scores above 0, best first; of equals the newer.
 func top(scores []float32, k int) []Hit {
-	var hits []Hit
+	var h worst
 	for i, s := range scores {
-		if s > 0 {
-			hits = append(hits, Hit{i + 1, float64(s)})
+		if s <= 0 || len(h) == k && float64(s) < h[0].Score {
+			continue
 		}
+		if len(h) == k {
+			heap.Pop(&h)
+		}
+		heap.Push(&h, Hit{i + 1, float64(s)})
 	}
-	slices.SortFunc(hits, func(a, b Hit) int {
+	slices.SortFunc(h, func(a, b Hit) int {
 		if c := cmp.Compare(b.Score, a.Score); c != 0 {
 			return c
 		}
 		return b.N - a.N
 	})
-	return hits[:min(k, len(hits))]
+	return h
+}
+
+// worst is a heap of hits whose worst is first.
+type worst []Hit
+
+func (h worst) Len() int { return len(h) }
+func (h worst) Less(i, j int) bool {
+	return h[i].Score < h[j].Score || h[i].Score == h[j].Score && h[i].N < h[j].N
+}
+func (h worst) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push and Pop are for container/heap.
+func (h *worst) Push(x any) { *h = append(*h, x.(Hit)) }
+func (h *worst) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	*h = old[:len(old)-1]
+	return last
 }

@@ -8,11 +8,10 @@ import (
 // maxTerm is the longest word, in bytes, that is indexed: longer ones are data, not words.
 const maxTerm = 40
 
-// eachTerm calls yield with the terms of text, in order. A word is a run of letters, digits and '_'. An identifier
+// scan calls yield with the hashes of the terms of text, in order. A word is a run of letters, digits and '_'. An identifier
 // gives its parts, cut at case changes, digits and '_', and itself when it has more than one; parts are stemmed;
 // function words give nothing. Scripts without spaces (Han, kana, Thai) give overlapping pairs of characters.
-func eachTerm(text string, yield func(string)) {
-	s := scanner{yield: yield}
+func (s *scanner) scan(text string) {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c < utf8.RuneSelf {
@@ -60,10 +59,15 @@ func wordLen(text string) int {
 	return len(text)
 }
 
+// scanner takes texts apart. It remembers the stems of words that it met, since most words come again.
 type scanner struct {
-	yield func(string)
+	yield func(h uint64)
 	buf   []byte
+	known [knownStems]struct{ word, stem uint64 }
 }
+
+// knownStems is how many stems are remembered: 32 KiB for each index.
+const knownStems = 2048
 
 // pairs yields the two-character terms of a run in an unspaced script and gives the run's length.
 func (s *scanner) pairs(text string) int {
@@ -74,9 +78,9 @@ func (s *scanner) pairs(text string) int {
 			break
 		}
 		if prev >= 0 {
-			s.yield(text[prev : at+n])
+			s.yield(hash(text[prev : at+n]))
 		} else if next, _ := utf8.DecodeRuneInString(text[at+n:]); !unspaced(next) {
-			s.yield(text[at : at+n])
+			s.yield(hash(text[at : at+n]))
 		}
 		prev = at
 		at += n
@@ -84,40 +88,55 @@ func (s *scanner) pairs(text string) int {
 	return at
 }
 
+// maxParts is how many parts an identifier may have: what changes class more often is a hash or a key, one term.
+const maxParts = 6
+
 // word yields the terms of one word.
 func (s *scanner) word(w string) {
 	if len(w) > maxTerm {
 		return
 	}
 	parts := 0
-	for i := 0; i < len(w); {
-		n := partLen(w[i:])
+	for i := 0; i < len(w); i += partLen(w[i:]) {
 		if w[i] != '_' {
 			parts++
-			if n < len(w) {
-				s.part(w[i : i+n])
-			}
 		}
-		i += n
 	}
-	if parts == 1 && partLen(w) == len(w) {
-		s.part(w)
-	} else if parts > 1 {
-		s.yield(string(s.lower(w)))
+	for i, n := 0, 0; i < len(w) && parts <= maxParts; i += n {
+		if n = partLen(w[i:]); w[i] != '_' {
+			s.part(w[i : i+n])
+		}
+	}
+	if parts > 1 {
+		s.yield(hash(s.lower(w)))
 	}
 }
 
 // part yields one part of a word, lower-case and stemmed.
 func (s *scanner) part(p string) {
 	b := s.lower(p)
-	if len(b) < 2 && b[0] < '0' || len(b) == 1 && b[0] > '9' || stopword(b) {
+	if len(b) == 1 && (b[0] < '0' || b[0] > '9') {
 		return
 	}
-	if b[0] >= 'a' && b[0] <= 'z' {
-		s.yield(stem(string(b)))
-		return
+	h := hash(b)
+	k := &s.known[h%knownStems]
+	if k.word != h {
+		k.word, k.stem = h, stemHash(b, h)
 	}
-	s.yield(string(b))
+	if k.stem != 0 {
+		s.yield(k.stem)
+	}
+}
+
+// stemHash gives the hash of the stem of b, whose own hash is h; 0 for a function word.
+func stemHash(b []byte, h uint64) uint64 {
+	switch {
+	case stopword(b):
+		return 0
+	case b[0] >= 'a' && b[0] <= 'z':
+		return hash(stem(string(b)))
+	}
+	return h
 }
 
 // lower gives p in lower case, in a buffer that the next call overwrites.
