@@ -44,3 +44,36 @@ func TestDeleteSession(t *testing.T) {
 		t.Errorf("list: %s", out)
 	}
 }
+
+// An exported session, restored, has the same history and blobs; what agents wrote comes along.
+func TestExportAndRestore(t *testing.T) {
+	m := newMount(t)
+	run(t, "import", "--mount", m.point, "--agent", "coder", "--session", "sample", "../samples/claude-code.jsonl")
+	dir := m.agent + "/session/sample"
+	if err := write(dir+"/context/summary.md", "by hand\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(dir+"/context/pinned/a.md", []byte("pinned\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := t.TempDir() + "/sample.tar"
+	run(t, "session", "export", dir, "-o", file)
+	run(t, "session", "restore", "--from", file, m.agent+"/session/again")
+	for _, name := range []string{"messages.jsonl", "events.jsonl", "context/summary.md", "context/pinned/a.md"} {
+		if read(t, dir+"/"+name) != read(t, m.agent+"/session/again/"+name) {
+			t.Errorf("%s differs after export and restore", name)
+		}
+	}
+	out, err := command("tar", "-tf", file)
+	if err != nil || !strings.Contains(out, "blob/blake3-") {
+		t.Errorf("the picture is not in the export: %v\n%s", err, out)
+	}
+	first, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(t, "session", "export", dir, "-o", file)
+	if second, err := os.ReadFile(file); err != nil || string(second) != string(first) {
+		t.Error("the same session exports to other bytes")
+	}
+}

@@ -19,7 +19,7 @@ func newSession() *cobra.Command {
 		Use: "session", Short: "list, export and delete sessions",
 		Example: "  ctxfs session list\n  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes",
 	}
-	cmd.AddCommand(newSessionList(), newSessionDelete())
+	cmd.AddCommand(newSessionList(), newSessionExport(), newSessionRestore(), newSessionDelete())
 	return cmd
 }
 
@@ -99,6 +99,24 @@ func listContainer(c *session.Container) ([]sessionRow, error) {
 		rows = append(rows, r)
 	}
 	return rows, nil
+}
+
+func newSessionRestore() *cobra.Command {
+	var from string
+	cmd := &cobra.Command{
+		Use: "restore --from FILE SESSION-PATH", Short: "make a session of an exported one",
+		Long: `Make a session of a file that ctxfs session export wrote: history byte for byte, and what stood under context/. It is a new
+session, with an identity of its own, idle, at the root's top.`,
+		Example: "  ctxfs session restore --from fix-42.tar /ctx/home/1000/agent/coder/session/fix-42-again", Args: exactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if from == "" {
+				return usageError{"--from names the exported file"}
+			}
+			return restoreFrom(from, args[0])
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "file that ctxfs session export wrote")
+	return cmd
 }
 
 func newSessionDelete() *cobra.Command {

@@ -91,6 +91,9 @@ func (s *Store) rekey(x *Session, newName string) {
 // Name is the session's name now, and Container where it stands.
 func (x *Session) Name() string { return *x.name.Load() }
 
+// Store is the store that the session stands in.
+func (x *Session) Store() *Store { return x.store }
+
 // Container is where the session stands.
 func (x *Session) Container() *Container { return x.c }
 
