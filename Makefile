@@ -27,10 +27,10 @@ test: install-deps
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
 	$(GO) test ./...
 
-# The race detector needs cgo, and so a C compiler.
+# The race detector needs cgo, and so a C compiler. Programs under it sleep a second at their end unless told otherwise.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev
-	CGO_ENABLED=1 $(GO) test -race -short ./...
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -short ./...
 
 lint:
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
@@ -49,6 +49,7 @@ bench-quality:
 
 # Tests come last, so that their summary ends what is printed.
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
+ci: export GOFLAGS = -count=1
 ci: install-deps
 	$(MAKE) lint
 	$(MAKE) fuzz FUZZTIME=5s

@@ -147,7 +147,7 @@ func runFor(ts *testscript.TestScript, user *syscall.Credential, code string, ar
 	cmd := exec.Command(program, args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), ts.Stdout(), ts.Stderr()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
-	for _, name := range []string{"PATH", "HOME", "XDG_DATA_HOME", "CTXFS_MOUNT", "GOCOVERDIR", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_DATA_HOME", "CTXFS_MOUNT", "GORACE", "GOCOVERDIR", "TMPDIR"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	err = cmd.Run()
