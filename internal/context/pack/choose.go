@@ -15,11 +15,17 @@ type missedHit struct {
 	score float64
 }
 
+// smallBudget is where room becomes worth more than a steady prefix, in tokens.
+const smallBudget = 16_000
+
 // step is how many tokens the log grows before older content is chosen anew. Between two steps an append only adds to
 // the end of the pack. A question that was given by hand is asked once: its pack is always chosen anew.
 func (b *builder) step() int {
 	if b.in.Query != "" {
 		return 0
+	}
+	if b.full < smallBudget {
+		return b.full / 16
 	}
 	return b.full / 8
 }
@@ -59,7 +65,7 @@ func (b *builder) choose(room int) error {
 	room -= b.place(docs, room/3)
 	room -= b.force(room / 2)
 	old := room * b.recallShare() / 100
-	work := room * workingShare / 100
+	work := room * b.workingShare() / 100
 	b.fill(room - old - work - step) // where the window starts, about
 	used := b.workingFiles(work)
 	got, err := b.recall(old)

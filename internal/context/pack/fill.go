@@ -115,8 +115,13 @@ func (b *builder) limitOf(n, k int) int {
 	return b.limits.words
 }
 
-// workingShare is how much of the room the newest contents of files take that stand before the window, in percent.
-const workingShare = 20
+// workingShare is how much of the room the newest contents of files may take that stand before the window, in percent.
+func (b *builder) workingShare() int {
+	if b.full < smallBudget {
+		return 10
+	}
+	return 20
+}
 
 // maxWorking is how many of the newest file contents are looked at.
 const maxWorking = 60
@@ -131,14 +136,12 @@ func (b *builder) workingFiles(room int) (used int) {
 			continue
 		}
 		seen++
-		n, tokens := int(at.Rec), b.w.blocksOf(int(at.Rec))[at.Block-1].tokens()
 		b.set[at] = b.limits.big
-		if got := b.takeWith(n, 1, room-used, b.limits.big); got > 0 {
+		if got := b.takeWith(int(at.Rec), 1, room-used, b.limits.big); got > 0 {
 			used += got
 		} else {
 			delete(b.set, at)
 		}
-		_ = tokens
 	}
 	return used
 }
