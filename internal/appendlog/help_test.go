@@ -23,10 +23,11 @@ type kept struct {
 	why  []error
 }
 
-func (k *kept) take(data []byte, why error) {
+func (k *kept) take(data []byte, why error) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.data, k.why = append(k.data, bytes.Clone(data)), append(k.why, why)
+	return nil
 }
 
 func (k *kept) all() []byte {

@@ -24,8 +24,8 @@ const MaxLine = 64 << 20
 // ErrTooLong is the error of a line over MaxLine. Programs see EFBIG.
 var ErrTooLong = fmt.Errorf("the line is longer than %d bytes", MaxLine)
 
-// Quarantine keeps bytes that may not enter a log. why is for people.
-type Quarantine func(data []byte, why error)
+// Quarantine keeps bytes that may not enter a log. why is for people. Its error says that they could not be kept.
+type Quarantine func(data []byte, why error) error
 
 // Prefix is the beginning of a log that was moved elsewhere, as into an archive. It ends with a whole line, and does not
 // change. ReadAt is safe for concurrent use.
@@ -107,7 +107,9 @@ func (l *Log) recover() error {
 	if record.Check(tail) == nil {
 		return l.Commit([]byte{'\n'})
 	}
-	l.quarantine(tail, errors.New("the last line was torn by a crash"))
+	if err := l.quarantine(tail, errors.New("the last line was torn by a crash")); err != nil {
+		return fmt.Errorf("a torn line cannot be set aside: %w", err)
+	}
 	whole := size - int64(len(tail))
 	if err := l.f.Truncate(whole); err != nil {
 		return err

@@ -49,7 +49,7 @@ func again(t *testing.T, l *Log) {
 	f, err := os.OpenFile(l.File().Name(), os.O_RDWR|os.O_APPEND, 0)
 	must(t, err)
 	defer f.Close()
-	l2, err := New(f, func(data []byte, why error) { t.Errorf("set aside again: %q, %v", data, why) })
+	l2, err := New(f, func(data []byte, why error) error { t.Errorf("set aside again: %q, %v", data, why); return nil })
 	must(t, err)
 	if got := content(t, l2); got != before {
 		t.Errorf("opened again, the log is %q, was %q", got, before)
@@ -85,6 +85,17 @@ func TestBadTails(t *testing.T) {
 			}
 			again(t, l)
 		})
+	}
+}
+
+// TestTailStays: a torn line that nobody can keep stays where it is.
+func TestTailStays(t *testing.T) {
+	f, full := openFile(t, "{}\n{\"torn"), errors.New("full")
+	if _, err := New(f, func([]byte, error) error { return full }); !errors.Is(err, full) {
+		t.Errorf("New: %v", err)
+	}
+	if data, err := os.ReadFile(f.Name()); err != nil || string(data) != "{}\n{\"torn" {
+		t.Errorf("the log is now %q, %v", data, err)
 	}
 }
 

@@ -24,7 +24,7 @@ func TestLogAfterAPrefix(t *testing.T) {
 		t.Fatal(err)
 	}
 	var torn []byte
-	l, err := NewAfter(memPrefix{bytes.NewReader([]byte(head))}, f, func(data []byte, _ error) { torn = data })
+	l, err := NewAfter(memPrefix{bytes.NewReader([]byte(head))}, f, func(data []byte, _ error) error { torn = data; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,9 +69,10 @@ func (w *Writer) gather(data []byte) error {
 	return nil
 }
 
-// keep puts two pieces that belong together into quarantine.
+// keep puts two pieces that belong together into quarantine. The writer has its line's error already: that it could not be
+// kept adds nothing that it could act on.
 func (w *Writer) keep(a, b []byte, why error) {
-	w.log.quarantine(bytes.Join([][]byte{a, b}, nil), why)
+	_ = w.log.quarantine(bytes.Join([][]byte{a, b}, nil), why)
 }
 
 // goodLines gives the length of the lines at the head of whole that are records, and why the next one is not.

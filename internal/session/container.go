@@ -41,12 +41,18 @@ func (s *Store) Container(rel string) (*Container, error) {
 		return nil, refuse(NotFound, "%s holds no sessions", rel)
 	}
 	c := &Container{store: s, Rel: rel, Agent: m[2] + m[3], Model: m[3] != "", Scope: Private}
-	if strings.HasPrefix(rel, "shared/") {
+	if err := CheckName(c.Agent); err != nil {
+		return nil, err
+	}
+	if share, ok := strings.CutPrefix(m[1], "shared/"); ok {
+		if err := CheckName(share); err != nil {
+			return nil, err
+		}
 		c.Scope = Shared
 	}
 	c.idx.init(c)
 	s.agents[rel] = c
-	return c, CheckName(c.Agent)
+	return c, nil
 }
 
 // SessionsRel is the folder of c's sessions in the store, and RootRel the agent's chroot.

@@ -62,8 +62,9 @@ func (x *Session) ReadControl(name string) ([]byte, error) {
 	case errors.Is(err, fs.ErrNotExist) && Derived(name):
 		return x.derived(name)
 	case errors.Is(err, fs.ErrNotExist):
-		return []byte(ctl.initial), nil
-	case err == nil && name == "meta.json":
+		data, err = []byte(ctl.initial), nil
+	}
+	if err == nil && name == "meta.json" {
 		return x.showMeta(data)
 	}
 	return data, err

@@ -88,10 +88,8 @@ func (c *Container) entry(name string) (*entry, error) {
 	}
 	e := &entry{updated: updated, cwd: "/"}
 	data, err := c.store.dir.ReadFile(path.Join(rel, "cwd"), unix.PathMax)
-	if err == nil {
+	if err == nil { // one that is not there, or was damaged past ctxfs, is the default: it must not hide other sessions
 		e.cwd = strings.TrimSuffix(string(data), "\n")
-	} else if !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
 	}
 	return e, nil
 }

@@ -1,7 +1,10 @@
 package session
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path"
 
 	"ctxfs/internal/appendlog"
@@ -22,19 +25,21 @@ func (x *Session) Log(name string) (*appendlog.Log, error) {
 		return nil, err
 	}
 	x.refs++
-	x.store.used(x)
 	return l, nil
 }
 
 // Release gives a log back.
 func (x *Session) Release() {
 	x.logMu.Lock()
-	x.refs--
-	x.logMu.Unlock()
+	defer x.logMu.Unlock()
+	if x.refs--; x.refs == 0 {
+		x.store.used(x) // it may have left the queue while it was in use
+	}
 }
 
 // openLog gives the open log; logMu is held.
 func (x *Session) openLog(name string) (*appendlog.Log, error) {
+	x.store.used(x)
 	if l := x.logs[name]; l != nil {
 		return l, nil
 	}
@@ -52,6 +57,9 @@ func (x *Session) openLog(name string) (*appendlog.Log, error) {
 // viewLog opens a log to look at.
 func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 	f, err := x.store.dir.OpenFile(x.file(name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) && x.store.exists(x.rel()) {
+		f, err = emptyLog() // a session that was made by hand
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -60,6 +68,15 @@ func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 		f.Close()
 	}
 	return l, err
+}
+
+// emptyLog gives a file without a name that stands for a log that is not there.
+func emptyLog() (*os.File, error) {
+	fd, err := unix.MemfdCreate("empty log", unix.MFD_CLOEXEC)
+	if err != nil {
+		return nil, &os.SyscallError{Syscall: "memfd_create", Err: err}
+	}
+	return os.NewFile(uintptr(fd), "empty log"), nil
 }
 
 // recoverLog opens a log to append to. What its recovery sets aside is told by an event once the log is open; for
@@ -78,37 +95,40 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	var torn []byte
-	var why error
-	l, err := appendlog.New(f, func(data []byte, w error) { torn, why = data, w })
+	var torn func() error
+	l, err := appendlog.New(f, func(data []byte, why error) error {
+		where, err := x.store.setAside(x, data) // before it is cut off: a crash in between leaves it twice, never nowhere
+		torn = func() error { return x.quarantined(name, len(data), why, where, err) }
+		return err
+	})
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	l.SetQuarantine(func(data []byte, why error) { x.quarantine(name, data, why) })
+	l.SetQuarantine(func(data []byte, why error) error { return x.quarantine(name, data, why) })
 	if torn != nil {
 		x.logs[name] = l
-		x.quarantineLocked(name, torn, why)
+		_ = torn() // the line is kept; that no event tells of it must not keep the log shut
 	}
 	return l, nil
 }
 
 // quarantine keeps what may not enter a log, and says so in events.jsonl.
-func (x *Session) quarantine(log string, data []byte, why error) {
+func (x *Session) quarantine(log string, data []byte, why error) error {
 	x.logMu.Lock()
 	defer x.logMu.Unlock()
-	x.quarantineLocked(log, data, why)
+	where, err := x.store.setAside(x, data)
+	return x.quarantined(log, len(data), why, where, err)
 }
 
-func (x *Session) quarantineLocked(log string, data []byte, why error) {
+// quarantined tells of n bytes that were set aside at where, or could not be (failed); logMu is held.
+func (x *Session) quarantined(log string, n int, why error, where string, failed error) error {
 	x.store.Stats.Quarantined.Add(1)
-	where, err := x.store.setAside(x, data)
-	fields := map[string]any{"log": log, "bytes": len(data), "reason": why.Error(), "path": where}
-	if err != nil {
-		// The bytes cannot be kept (a full disk): say what was lost as far as an event line can hold it.
-		fields["error"] = err.Error()
+	fields := map[string]any{"log": log, "bytes": n, "reason": why.Error(), "path": where}
+	if failed != nil {
+		fields["error"] = failed.Error()
 	}
-	_ = x.eventLocked("ctxfs.line.quarantined", fields) // the writer already gets the error of its own line
+	return errors.Join(failed, x.eventLocked("ctxfs.line.quarantined", fields))
 }
 
 // setAside writes data to the owner's quarantine and gives its path in the store.

@@ -73,6 +73,9 @@ func Open(dir string, opt Options) (*Store, error) {
 	s := &Store{path: abs, opt: opt, enc: enc, chown: os.Geteuid() == 0,
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, count: -1}
 	if err := s.open(); err != nil {
+		if s.dir != nil {
+			s.dir.Close()
+		}
 		return nil, fmt.Errorf("store %s: %w", abs, err)
 	}
 	return s, nil
