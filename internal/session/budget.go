@@ -64,8 +64,11 @@ func parseTokens(s string) (int, error) {
 	return n, nil
 }
 
-func checkBudget(_ *Session, data []byte, _ Caller) ([]byte, error) {
-	_, err := ParseBudget(data)
+func checkBudget(x *Session, data []byte, _ Caller) ([]byte, error) {
+	b, err := ParseBudget(data)
+	if def := x.store.opt.Budget; err == nil && b.Tokens == 0 && b.Reserve >= def {
+		err = refuse(Invalid, "budget: the reserve of %d leaves nothing of the default of %d tokens", b.Reserve, def)
+	}
 	return data, err
 }
 

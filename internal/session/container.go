@@ -120,8 +120,7 @@ func (c *Container) Rename(oldName, newName string) error {
 	if err != nil {
 		return err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
+	defer x.still()()
 	newRel := path.Join(c.SessionsRel(), newName)
 	if c.store.exists(newRel) {
 		return refuse(Exists, "session %s exists", newName)
@@ -131,5 +130,6 @@ func (c *Container) Rename(oldName, newName string) error {
 	}
 	c.store.rekey(x, newName)
 	c.idx.rename(oldName, newName)
-	return nil
+	x.Touch() // packs name their session
+	return c.store.dir.Sync(c.SessionsRel())
 }

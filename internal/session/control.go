@@ -57,7 +57,7 @@ func (x *Session) ReadControl(name string) ([]byte, error) {
 	if !ok {
 		return nil, refuse(NotFound, "%s is not a control file", name)
 	}
-	data, err := x.store.dir.ReadFile(x.file(name), MaxControl)
+	data, err := x.readFile(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && Derived(name):
 		return x.derived(name)

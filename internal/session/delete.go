@@ -14,10 +14,7 @@ func (c *Container) Delete(name string) error {
 	if err != nil {
 		return err
 	}
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.logMu.Lock()
-	defer x.logMu.Unlock()
+	defer x.still()()
 	if x.refs > 0 {
 		return &Error{Kind: Busy, Msg: "session " + name + " is open", Hint: "close what reads or writes it, then try again"}
 	}

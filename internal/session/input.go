@@ -50,7 +50,13 @@ func (x *Session) budget() (Budget, error) {
 	return b, nil
 }
 
-// optional reads a file of the session; one that is not there is nil.
+// readFile reads a small file of the session, which may move meanwhile.
+func (x *Session) readFile(name string) (data []byte, err error) {
+	err = x.steady(func() error { data, err = x.store.dir.ReadFile(x.file(name), MaxControl); return err })
+	return data, err
+}
+
+// optional reads a file of the session, which does not move; one that is not there is nil.
 func (x *Session) optional(name string) ([]byte, error) {
 	data, err := x.store.dir.ReadFile(x.file(name), MaxPinned)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,18 +175,19 @@ func (x *Session) ChildHeld(id string) (bool, error) {
 // times gives created_at or updated_at.
 func (x *Session) times(name string) ([]byte, error) {
 	if name == "updated_at" {
-		t, err := x.store.updated(x.rel())
+		t, err := x.Updated()
 		return []byte(stamp(t) + "\n"), err
 	}
-	data, err := x.optional("meta.json")
-	if err != nil {
+	data, err := x.readFile("meta.json")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	if at := metaField(data, "created_at"); at != "" {
 		return []byte(at + "\n"), nil
 	}
 	// A session made by hand: the first thing known of it is its directory.
-	st, err := x.store.dir.Stat(x.rel())
+	var st unix.Stat_t
+	err = x.steady(func() (err error) { st, err = x.store.dir.Stat(x.rel()); return err })
 	return []byte(stamp(timeOf(minTime(st.Mtim, st.Ctim))) + "\n"), err
 }
 

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -29,11 +31,11 @@ type Session struct {
 	c     *Container
 	name  atomic.Pointer[string] // changes when the session is renamed
 
-	logMu sync.Mutex // protects logs and refs; taken alone or under mu
+	logMu sync.Mutex // protects logs and refs; taken alone or as the last. A move of the session holds ctlMu, mu and logMu
 	logs  map[string]*appendlog.Log
 	refs  int // users of the logs: open handles and running builds
 
-	ctlMu sync.Mutex // held over a change of a control file; taken alone or before logMu
+	ctlMu sync.Mutex // held over a change of a control file; taken before mu and logMu
 
 	countMu sync.Mutex // protects counts; taken before logMu
 	counts  map[string]*counter
@@ -113,7 +115,42 @@ type Attr struct {
 }
 
 // Attr reads the session directory's attributes.
-func (x *Session) Attr() (Attr, error) {
+func (x *Session) Attr() (a Attr, err error) {
+	err = x.steady(func() error { a, err = x.attr(); return err })
+	return a, err
+}
+
+// still keeps everybody from x's files until the function that it gives is called: x is about to move.
+func (x *Session) still() func() {
+	x.ctlMu.Lock()
+	x.mu.Lock()
+	x.logMu.Lock()
+	return func() {
+		x.logMu.Unlock()
+		x.mu.Unlock()
+		x.ctlMu.Unlock()
+	}
+}
+
+// steady does what looks at x's files without a lock, and does it again when x moved meanwhile: what was not found then
+// is elsewhere now. logMu is not held.
+func (x *Session) steady(look func() error) error {
+	for {
+		name := x.name.Load()
+		err := look()
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		x.logMu.Lock() // a move that has begun ends first
+		moved := x.name.Load() != name
+		x.logMu.Unlock()
+		if !moved {
+			return err
+		}
+	}
+}
+
+func (x *Session) attr() (Attr, error) {
 	st, err := x.store.dir.Stat(x.rel())
 	if err != nil {
 		return Attr{}, err
@@ -134,7 +171,7 @@ func FileMode(dir uint32, writable bool) uint32 {
 
 // owner is who new files of the session belong to, and with which mode.
 func (x *Session) owner() (beneath.Owner, uint32, error) {
-	a, err := x.Attr()
+	a, err := x.attr()
 	return beneath.Owner{UID: int(a.UID), GID: int(a.GID), Chown: x.store.chown}, FileMode(a.Mode, true), err
 }
 
