@@ -220,6 +220,32 @@ func TestMkdirAllTogether(t *testing.T) {
 	}
 }
 
+// TestRemoveAll removes a folder with links that lead out: the links go, what they name stays.
+func TestRemoveAll(t *testing.T) {
+	p := plant(t)
+	must(t, p.d.MkdirAll("t/a/b", 0o755, nil))
+	must(t, p.d.WriteFile("t/a/f", []byte("x"), 0o400, Owner{}))
+	must(t, p.d.Symlink(p.out, "t/a/link"))
+	must(t, p.d.Symlink("..", "t/up"))
+	for _, rel := range []string{"t", "abs-dir", "a/f", "none", "none/x"} {
+		must(t, p.d.RemoveAll(rel))
+		if _, err := p.d.Stat(rel); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", rel, err)
+		}
+	}
+	for _, rel := range []string{"../out", "rel-dir/secret", "..", "."} {
+		if err := p.d.RemoveAll(rel); err == nil {
+			t.Errorf("RemoveAll(%q)", rel)
+		}
+	}
+	if got := names(t, p.out); !slices.Equal(got, []string{"secret"}) {
+		t.Errorf("outside is now %v", got)
+	}
+	if _, err := p.d.Stat("a/b"); err != nil {
+		t.Errorf("a neighbour: %v", err)
+	}
+}
+
 func TestChown(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("SKIP: only root can give files away")

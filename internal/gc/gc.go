@@ -24,6 +24,7 @@ type Action struct {
 	Path   string `json:"path"` // relative to the store
 	Bytes  int64  `json:"bytes"`
 	Reason string `json:"reason"`
+	all    bool   // Path is a folder that goes with all that is in it
 }
 
 // Plan is what a run would remove.
@@ -87,6 +88,9 @@ func (p *planner) owner(rel string) error {
 	if err := p.temps(state); err != nil {
 		return err
 	}
+	if err := p.trash(path.Join(state, session.Trash)); err != nil {
+		return err
+	}
 	blobs := cas.NewDir(p.dir, path.Join(state, "blob"), beneath.Owner{})
 	return blobs.Each(func(id cas.ID, size int64) error {
 		if !p.named[id.String()] {
@@ -94,6 +98,45 @@ func (p *planner) owner(rel string) error {
 		}
 		return nil
 	}, nil)
+}
+
+// trash plans for the sessions that were deleted, and that a crash left on their way out. No age is asked: who deletes
+// one at this moment does the same.
+func (p *planner) trash(rel string) error {
+	entries, err := p.list(rel)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		a := Action{Path: path.Join(rel, e.Name()), Reason: "deleted session that a crash left", all: true}
+		if a.Bytes, err = p.size(a.Path); err != nil {
+			return err
+		}
+		p.plan.Actions = append(p.plan.Actions, a)
+		p.plan.Bytes += a.Bytes
+	}
+	return nil
+}
+
+// size adds up the files at and below rel.
+func (p *planner) size(rel string) (int64, error) {
+	st, err := p.dir.Stat(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return st.Size, err
+	}
+	entries, err := p.list(rel)
+	var sum int64
+	for _, e := range entries {
+		n, err := p.size(path.Join(rel, e.Name()))
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, err
 }
 
 // temps plans for the temporary files in a folder that holds nothing else of interest.
@@ -104,6 +147,9 @@ func (p *planner) temps(rel string) error {
 	}
 	for _, e := range entries {
 		sub := path.Join(rel, e.Name())
+		if e.IsDir() && e.Name() == session.Trash {
+			continue // it goes whole
+		}
 		if e.IsDir() {
 			if err := p.temps(sub); err != nil {
 				return err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -250,6 +251,32 @@ func TestRunSpares(t *testing.T) {
 	}
 	if data, err := f.blobs.Get(id); err != nil || !bytes.Equal(data, []byte("again")) {
 		t.Errorf("the blob: %q, %v", data, err)
+	}
+	f.want()
+}
+
+// TestTrash: what a delete that crashed left goes whole, and frees the blobs that only it named.
+func TestTrash(t *testing.T) {
+	f := newFixture(t)
+	const trash = "home/1000/.ctxfs/trash/coder.gone.1"
+	lost := f.blob("named by what is gone", old)
+	f.file(trash+"/messages.jsonl", lost.String(), 0)
+	f.file(trash+"/context/pinned/"+beneath.TempPrefix+"1", "123", old)
+	must(t, os.Symlink(f.store.Path(), filepath.Join(f.store.Path(), trash, "link")))
+	plan, err := Make(f.store, f.now)
+	must(t, err)
+	if len(plan.Actions) != 2 || plan.Actions[0].Path != trash || plan.Actions[1].Path != f.blobPath(lost) {
+		t.Fatalf("%+v", plan.Actions)
+	}
+	freed, err := Run(f.store, plan)
+	if err != nil || freed != plan.Bytes {
+		t.Errorf("freed %d, %v, the plan says %d", freed, err, plan.Bytes)
+	}
+	if _, err := os.Lstat(filepath.Join(f.store.Path(), trash)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%s: %v", trash, err)
+	}
+	if _, err := os.Stat(filepath.Join(f.store.Path(), f.x.Rel(), "messages.jsonl")); err != nil {
+		t.Errorf("the session that is not deleted: %v", err)
 	}
 	f.want()
 }

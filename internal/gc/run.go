@@ -18,7 +18,7 @@ func Run(store *session.Store, plan *Plan) (int64, error) {
 	var freed int64
 	var errs []error
 	for _, a := range plan.Actions {
-		gone, err := remove(store.Dir(), a.Path, plan.before)
+		gone, err := carryOut(store.Dir(), a, plan.before)
 		if gone {
 			freed += a.Bytes
 		}
@@ -27,6 +27,17 @@ func Run(store *session.Store, plan *Plan) (int64, error) {
 		}
 	}
 	return freed, errors.Join(errs...)
+}
+
+func carryOut(dir *beneath.Dir, a Action, before time.Time) (bool, error) {
+	if !a.all {
+		return remove(dir, a.Path, before)
+	}
+	if _, err := dir.Stat(a.Path); err != nil {
+		return false, err
+	}
+	err := dir.RemoveAll(a.Path)
+	return err == nil, err
 }
 
 // remove takes an old file away. A put may renew it at the same time (cas.Dir.Put): so it gets another name first, which
