@@ -215,6 +215,11 @@ func restoreFrom(file, dir string) error {
 	if err := mountError(point); err != nil {
 		return err
 	}
+	t := tar.NewReader(in)
+	first, err := t.Next()
+	if err != nil { // before a session is made of it
+		return fmt.Errorf("%s is not an exported session: %w", file, err)
+	}
 	to, err := newMountTarget(point)
 	if err != nil {
 		return err
@@ -225,7 +230,7 @@ func restoreFrom(file, dir string) error {
 		return err
 	}
 	r := &restorer{sink: s, dir: s.dir}
-	err = r.all(tar.NewReader(in))
+	err = r.all(t, first)
 	return errors.Join(err, s.close())
 }
 
@@ -235,20 +240,21 @@ type restorer struct {
 	dir  string
 }
 
-func (r *restorer) all(t *tar.Reader) error {
+// all restores the file h and those behind it.
+func (r *restorer) all(t *tar.Reader, h *tar.Header) error {
 	for {
-		h, err := t.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("not an exported session: %w", err)
-		}
 		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
 			return fmt.Errorf("not an exported session: it holds %s", printable(h.Name))
 		}
 		if err := r.one(h.Name, t); err != nil {
 			return fmt.Errorf("%s: %w", printable(h.Name), err)
+		}
+		var err error
+		if h, err = t.Next(); err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not an exported session: %w", err)
 		}
 	}
 }

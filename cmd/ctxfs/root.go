@@ -35,7 +35,6 @@ context/pack.md is what a model should see next, under the budget in context/bud
 		Args:          knownCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SuggestionsMinimumDistance = 2
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
@@ -122,10 +121,11 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		return nil
 	}
 	text := fmt.Sprintf("there is no command %q", args[0])
+	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return usageError{text + " (see " + cmd.Name() + " --help)"}
+	return usageError{text + " (see " + cmd.CommandPath() + " --help)"}
 }
 
 // exactArgs is cobra's, with an error that says how the command is called.

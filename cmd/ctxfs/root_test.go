@@ -14,26 +14,31 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// commands lists ctxfs's commands, without those that cobra adds.
+// commands lists ctxfs's commands and theirs, without those that cobra adds.
 func commands() []*cobra.Command {
 	var out []*cobra.Command
-	for _, c := range newRoot("ctxfs").Commands() {
-		if c.IsAvailableCommand() && c.Name() != "help" {
-			out = append(out, c)
+	var add func(of *cobra.Command)
+	add = func(of *cobra.Command) {
+		for _, c := range of.Commands() {
+			if c.IsAvailableCommand() && c.Name() != "help" {
+				out = append(out, c)
+				add(c)
+			}
 		}
 	}
+	add(newRoot("ctxfs"))
 	return out
 }
 
 func TestEveryCommandShowsAnExample(t *testing.T) {
 	for _, c := range commands() {
 		var out strings.Builder
-		if code := run([]string{"ctxfs", c.Name(), "--help"}, &out, &out); code != exitOK {
-			t.Errorf("%s --help: exit code %d", c.Name(), code)
+		if code := run(append(strings.Fields(c.CommandPath()), "--help"), &out, &out); code != exitOK {
+			t.Errorf("%s --help: exit code %d", c.CommandPath(), code)
 		}
 		_, example, ok := strings.Cut(out.String(), "Examples:\n")
-		if !ok || !strings.Contains(example, "ctxfs "+c.Name()) {
-			t.Errorf("the help of %s shows no call of it:\n%s", c.Name(), out.String())
+		if !ok || !strings.Contains(example, c.CommandPath()) {
+			t.Errorf("the help of %s shows no call of it:\n%s", c.CommandPath(), out.String())
 		}
 	}
 }
@@ -46,8 +51,8 @@ func TestReadmeIsComplete(t *testing.T) {
 	}
 	text := string(data)
 	for _, c := range commands() {
-		if !strings.Contains(text, "`ctxfs "+c.Name()) {
-			t.Errorf("README.md does not tell of ctxfs %s", c.Name())
+		if !strings.Contains(text, "`"+c.CommandPath()) {
+			t.Errorf("README.md does not tell of %s", c.CommandPath())
 		}
 	}
 	for _, code := range []int{exitOK, exitFailed, exitUsage, exitProblems, exitLocked, exitNoMount, exitNotFound} {

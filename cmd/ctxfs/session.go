@@ -18,6 +18,7 @@ func newSession() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "session", Short: "list, export and delete sessions",
 		Example: "  ctxfs session list\n  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes",
+		Args:    knownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newSessionList(), newSessionExport(), newSessionRestore(), newSessionDelete())
 	return cmd
