@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz bench bench-quality ci clean
+.PHONY: build install install-deps demo test race lint fuzz bench bench-quality import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -46,6 +46,12 @@ bench:
 # Tables of how good packs are, over the conversations in ../shared/data.
 bench-quality:
 	$(GO) run ./internal/quality/bench
+
+# Each log in ../shared/data imported through a mount: records read and written, tokens of its packs at two budgets.
+import-table: install-deps
+	@echo "| format | session | records in | messages | events | pack@8000 | pack@32000 |"
+	@echo "| --- | --- | --- | --- | --- | --- | --- |"
+	@CTXFS_IMPORT_TABLE=1 $(GO) test -count=1 -run TestRealSessions -v ./tests | grep '^|'
 
 # Tests come last, so that their summary ends what is printed.
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
