@@ -15,7 +15,7 @@ import (
 func TestTogether(t *testing.T) {
 	x := newSession(t)
 	c := x.c
-	const writers, each = 4, 60
+	const writers, each = 4, 30
 	var stop atomic.Bool
 	var writing, others sync.WaitGroup
 	for g := range writers {

@@ -87,8 +87,8 @@ func (s *sink) Blob(data []byte) (string, error) {
 // the same after the store was opened again. Then the whole store is verified.
 func TestRealSessions(t *testing.T) {
 	logs := realLogs(t)
-	if testing.Short() {
-		logs = logs[:8]
+	if testing.Short() || slow {
+		logs = logs[:6]
 	}
 	dir := t.TempDir()
 	store, err := session.Open(dir, session.Options{})
