@@ -1,13 +1,10 @@
 package record
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "strings"
 
 // contentBlocks reads "content", "tool_calls" and "function_call" of a message object.
-func contentBlocks(r *Record, m map[string]json.RawMessage) []Block {
-	blocks := parts(m["content"], false)
+func contentBlocks(r *Record, m object) []Block {
+	blocks := parts(m.get("content"), false)
 	if r.Role == "tool" || r.Role == "function" || r.Role == "toolResult" {
 		return asResults(m, blocks)
 	}
@@ -24,53 +21,53 @@ func contentBlocks(r *Record, m map[string]json.RawMessage) []Block {
 
 // asResults makes one tool result of an OpenAI "tool" message. Where blocks already are results (a record may answer
 // several calls at once), they stay as they are.
-func asResults(m map[string]json.RawMessage, blocks []Block) []Block {
+func asResults(m object, blocks []Block) []Block {
 	for i := range blocks {
 		if blocks[i].Kind == ToolResult {
 			return blocks
 		}
 	}
 	return []Block{{Kind: ToolResult, CallID: firstString(m, "tool_call_id", "toolCallId"), Name: firstString(m, "name", "toolName"),
-		Text: resultText(blocks), IsError: isTrue(m["is_error"]) || isTrue(m["isError"])}}
+		Text: resultText(blocks), IsError: isTrue(m.get("is_error")) || isTrue(m.get("isError"))}}
 }
 
 // toolCalls reads OpenAI's "tool_calls", and the older "function_call".
-func toolCalls(m map[string]json.RawMessage) []Block {
-	var calls []map[string]json.RawMessage
-	_ = json.Unmarshal(m["tool_calls"], &calls) // not a list: no calls
+func toolCalls(m object) []Block {
 	var out []Block
-	for _, c := range calls {
-		fn := object(c["function"])
-		if fn == nil {
-			fn = c
-		}
-		out = append(out, Block{Kind: ToolUse, CallID: firstString(c, "id"), Name: firstString(fn, "name"), Input: jsonText(fn["arguments"])})
+	if raw := m.get("tool_calls"); len(raw) > 0 && raw[0] == '[' {
+		elements(raw, func(val []byte) bool {
+			out = append(out, toolCall(val))
+			return true
+		})
 	}
-	if fn := object(m["function_call"]); fn != nil {
-		out = append(out, Block{Kind: ToolUse, Name: firstString(fn, "name"), Input: jsonText(fn["arguments"])})
+	var place room
+	if fn, ok := objectOf(m.get("function_call"), place[:0]); ok {
+		out = append(out, Block{Kind: ToolUse, Name: firstString(fn, "name"), Input: jsonText(fn.get("arguments"))})
 	}
 	return out
 }
 
+func toolCall(raw []byte) Block {
+	var place, inner room
+	c, _ := objectOf(raw, place[:0]) // what is no object is a call without a name
+	fn, ok := objectOf(c.get("function"), inner[:0])
+	if !ok {
+		fn = c
+	}
+	return Block{Kind: ToolUse, CallID: firstString(c, "id"), Name: firstString(fn, "name"), Input: jsonText(fn.get("arguments"))}
+}
+
 // jsonText gives arguments as JSON text, whether they were logged as an object or as a string that holds one.
-func jsonText(raw json.RawMessage) string {
+func jsonText(raw []byte) string {
 	if len(raw) > 0 && raw[0] == '"' {
 		return str(raw)
 	}
 	return string(raw)
 }
 
-func object(raw json.RawMessage) map[string]json.RawMessage {
-	var m map[string]json.RawMessage
-	if len(raw) == 0 || raw[0] != '{' || json.Unmarshal(raw, &m) != nil {
-		return nil
-	}
-	return m
-}
-
 // parts reads a "content" value: a string, or a list of strings and typed blocks. inResult tells that it is a tool
 // result's: a result within a result stays JSON, or a hostile line would be read once for each level of its nesting.
-func parts(raw json.RawMessage, inResult bool) []Block {
+func parts(raw []byte, inResult bool) []Block {
 	if len(raw) == 0 {
 		return nil
 	}
@@ -83,23 +80,21 @@ func parts(raw json.RawMessage, inResult bool) []Block {
 	case '{':
 		return []Block{part(raw, inResult)}
 	case '[':
-		var list []json.RawMessage
-		if json.Unmarshal(raw, &list) != nil {
-			return nil
-		}
-		out := make([]Block, 0, len(list))
-		for _, e := range list {
-			out = append(out, part(e, inResult))
-		}
+		out := make([]Block, 0, 1)
+		elements(raw, func(val []byte) bool {
+			out = append(out, part(val, inResult))
+			return true
+		})
 		return out
 	}
 	return nil
 }
 
 // part reads one element of a content list.
-func part(raw json.RawMessage, inResult bool) Block {
-	m := object(raw)
-	if m == nil {
+func part(raw []byte, inResult bool) Block {
+	var place room
+	m, ok := objectOf(raw, place[:0])
+	if !ok {
 		return Block{Kind: Text, Text: str(raw)}
 	}
 	t := firstString(m, "type")
@@ -112,10 +107,10 @@ func part(raw json.RawMessage, inResult bool) Block {
 	case "thinking", "redacted_thinking", "reasoning":
 		return Block{Kind: Thinking, Text: firstString(m, "thinking", "text")}
 	case "tool_use", "toolCall", "server_tool_use":
-		return Block{Kind: ToolUse, CallID: firstString(m, "id"), Name: firstString(m, "name"), Input: jsonText(firstRaw(m, "input", "arguments"))}
+		return Block{Kind: ToolUse, CallID: firstString(m, "id"), Name: firstString(m, "name"), Input: jsonText(m.first("input", "arguments"))}
 	case "tool_result":
 		return Block{Kind: ToolResult, CallID: firstString(m, "tool_use_id", "tool_call_id"), Name: firstString(m, "name"),
-			Text: resultText(parts(m["content"], true)), IsError: isTrue(m["is_error"])}
+			Text: resultText(parts(m.get("content"), true)), IsError: isTrue(m.get("is_error"))}
 	case "image", "image_url", "input_image", "document", "file", "audio", "input_audio":
 		return media(t, m)
 	case "":
@@ -124,15 +119,6 @@ func part(raw json.RawMessage, inResult bool) Block {
 		}
 	}
 	return Block{Kind: Other, Text: string(raw)}
-}
-
-func firstRaw(m map[string]json.RawMessage, keys ...string) json.RawMessage {
-	for _, k := range keys {
-		if v, ok := m[k]; ok {
-			return v
-		}
-	}
-	return nil
 }
 
 // resultText joins what a tool gave back; media inside it becomes its placeholder, never its data.

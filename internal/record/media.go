@@ -1,16 +1,17 @@
 package record
 
 import (
-	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 )
 
 // media reads an image, document or audio block of either provider family. The data itself is left in the log.
-func media(kind string, m map[string]json.RawMessage) Block {
+func media(kind string, m object) Block {
 	b := Block{Kind: Image, MediaType: firstString(m, "media_type", "mimeType", "mime_type")}
-	src := object(firstRaw(m, "source", "image_url", "file", "input_audio"))
-	if src == nil {
+	var place, sized room
+	src, ok := objectOf(m.first("source", "image_url", "file", "input_audio"), place[:0])
+	if !ok {
 		src = m
 	}
 	if t := firstString(src, "media_type", "mimeType"); t != "" {
@@ -26,8 +27,10 @@ func media(kind string, m map[string]json.RawMessage) Block {
 	}
 	b.Ref = url
 	b.Bytes = len(strings.TrimRight(data, "=")) * 3 / 4
-	if n := object(m["source"])["bytes"]; len(n) > 0 {
-		_ = json.Unmarshal(n, &b.Bytes) // a size that is no number stays the computed one
+	if source, ok := objectOf(m.get("source"), sized[:0]); ok {
+		if n, err := strconv.Atoi(string(source.get("bytes"))); err == nil { // else the computed size stays
+			b.Bytes = n
+		}
 	}
 	if b.MediaType == "" {
 		b.MediaType = kind

@@ -2,9 +2,9 @@ package record
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +26,7 @@ func Check(line []byte) error {
 	if !utf8.Valid(line) {
 		return fmt.Errorf("%w: it is not valid UTF-8", ErrNotObject)
 	}
-	if !json.Valid(line) {
+	if end := valueEnd(t, 0, 0); end == 0 || space(t, end) != len(t) {
 		return fmt.Errorf("%w: it is not valid JSON", ErrNotObject)
 	}
 	return nil
@@ -36,8 +36,9 @@ func Check(line []byte) error {
 // passed over, never an error: the log is truth, and a field that ctxfs does not know must not hide a record.
 func Parse(line []byte, n int, off int64) (Record, error) {
 	r := Record{N: n, Off: off, Len: len(line)}
-	var top map[string]json.RawMessage
-	if err := json.Unmarshal(line, &top); err != nil || top == nil {
+	var place room
+	top, ok := objectOf(line, place[:0])
+	if !ok {
 		return r, fmt.Errorf("messages:%d: %w", n, ErrNotObject)
 	}
 	fields(&r, top)
@@ -51,31 +52,32 @@ func Parse(line []byte, n int, off int64) (Record, error) {
 }
 
 // fields reads what stands beside the content.
-func fields(r *Record, top map[string]json.RawMessage) {
+func fields(r *Record, top object) {
 	r.ID = firstString(top, "id", "uuid")
 	r.Parent = firstString(top, "parent", "parent_id", "parentUuid")
 	r.Role = firstString(top, "role")
 	r.Name = firstString(top, "name", "speaker")
 	r.Type = firstString(top, "type")
 	r.Time = firstTime(top, "created_at", "timestamp", "time", "ts")
-	r.Compaction = r.Type == "compaction" || isTrue(top["isCompactSummary"])
-	r.Sidechain = isTrue(top["sidechain"]) || isTrue(top["isSidechain"])
-	r.Meta = isTrue(top["is_meta"]) || isTrue(top["isMeta"])
+	r.Compaction = r.Type == "compaction" || isTrue(top.get("isCompactSummary"))
+	r.Sidechain = isTrue(top.get("sidechain")) || isTrue(top.get("isSidechain"))
+	r.Meta = isTrue(top.get("is_meta")) || isTrue(top.get("isMeta"))
 }
 
 // unwrap reads a line whose message stands under "message", as coding agents log it.
-func unwrap(r *Record, top map[string]json.RawMessage) {
-	var inner map[string]json.RawMessage
-	if json.Unmarshal(top["message"], &inner) != nil || inner == nil {
+func unwrap(r *Record, top object) {
+	var place room
+	inner, ok := objectOf(top.get("message"), place[:0])
+	if !ok {
 		return
 	}
 	r.Role = firstString(inner, "role")
 	r.Blocks = contentBlocks(r, inner)
 }
 
-func firstString(m map[string]json.RawMessage, keys ...string) string {
+func firstString(o object, keys ...string) string {
 	for _, k := range keys {
-		if s := str(m[k]); s != "" {
+		if s := str(o.get(k)); s != "" {
 			return s
 		}
 	}
@@ -83,25 +85,21 @@ func firstString(m map[string]json.RawMessage, keys ...string) string {
 }
 
 // str gives a JSON string's value, a number's or boolean's text, and nothing for the rest.
-func str(raw json.RawMessage) string {
+func str(raw []byte) string {
 	if len(raw) == 0 || raw[0] == '{' || raw[0] == '[' || raw[0] == 'n' {
 		return ""
 	}
 	if raw[0] != '"' {
 		return string(raw)
 	}
-	var s string
-	if json.Unmarshal(raw, &s) != nil {
-		return ""
-	}
-	return s
+	return text(raw)
 }
 
-func isTrue(raw json.RawMessage) bool { return string(raw) == "true" }
+func isTrue(raw []byte) bool { return string(raw) == "true" }
 
-func firstTime(m map[string]json.RawMessage, keys ...string) time.Time {
+func firstTime(o object, keys ...string) time.Time {
 	for _, k := range keys {
-		if t := parseTime(m[k]); !t.IsZero() {
+		if t := parseTime(o.get(k)); !t.IsZero() {
 			return t
 		}
 	}
@@ -109,7 +107,7 @@ func firstTime(m map[string]json.RawMessage, keys ...string) time.Time {
 }
 
 // parseTime reads RFC 3339 text, or a Unix time in seconds or milliseconds (told apart by size).
-func parseTime(raw json.RawMessage) time.Time {
+func parseTime(raw []byte) time.Time {
 	if len(raw) == 0 {
 		return time.Time{}
 	}
@@ -122,8 +120,8 @@ func parseTime(raw json.RawMessage) time.Time {
 		}
 		return time.Time{}
 	}
-	var f float64
-	if json.Unmarshal(raw, &f) != nil || f <= 0 || f > 1e14 {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil || f <= 0 || f > 1e14 {
 		return time.Time{}
 	}
 	if f > 1e11 {

@@ -1,7 +1,6 @@
 package record
 
 import (
-	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
@@ -106,7 +105,7 @@ func TestTimes(t *testing.T) {
 		`"yesterday"`:                      "", `""`: "", `0`: "", `-5`: "", `1e300`: "", `{}`: "", `null`: "", `true`: "",
 	} {
 		got := ""
-		if at := parseTime(json.RawMessage(raw)); !at.IsZero() {
+		if at := parseTime([]byte(raw)); !at.IsZero() {
 			got = at.Format(time.RFC3339Nano)
 		}
 		if got != want {
