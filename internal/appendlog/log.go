@@ -40,6 +40,7 @@ type Log struct {
 	f          *os.File
 	prefix     Prefix     // nil: all of the log is in f
 	base       int64      // length of the prefix
+	torn       error      // why the log cannot be appended to; set by New
 	quarantine Quarantine // set before the log is used by more than one
 
 	// mu is held while lines enter the file: it orders commits. Nothing else is locked under it.
@@ -107,16 +108,21 @@ func (l *Log) recover() error {
 	if record.Check(tail) == nil {
 		return l.Commit([]byte{'\n'})
 	}
-	if err := l.quarantine(tail, errors.New("the last line was torn by a crash")); err != nil {
-		return fmt.Errorf("a torn line cannot be set aside: %w", err)
-	}
 	whole := size - int64(len(tail))
+	l.size.Store(l.base + whole)
+	if err := l.quarantine(tail, errors.New("the last line was torn by a crash")); err != nil {
+		// A full disk, as a rule. Nothing is cut off that is not kept: the log can be read, and not appended to.
+		l.torn = fmt.Errorf("a torn line cannot be set aside: %w", err)
+		return nil
+	}
 	if err := l.f.Truncate(whole); err != nil {
 		return err
 	}
-	l.size.Store(l.base + whole)
 	return l.f.Sync()
 }
+
+// Torn tells, by an error, that a torn last line could not be set aside: the log must be opened anew to be appended to.
+func (l *Log) Torn() error { return l.torn }
 
 // fileSize is the length of a regular file. Another kind of file cannot be a log: EINVAL.
 func fileSize(f *os.File) (int64, error) {
@@ -151,6 +157,9 @@ func tornTail(f *os.File, size int64) ([]byte, error) {
 
 // Commit appends whole lines in one piece. After an error nothing of them is in the log.
 func (l *Log) Commit(lines []byte) error {
+	if l.torn != nil {
+		return l.torn
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	size := l.size.Load()
@@ -200,10 +209,10 @@ func (l *Log) ReadAt(p []byte, off int64) (int, error) {
 	return n + m, err
 }
 
-// File is the plain file that holds the whole log, for the kernel to read from; nil when a part of it is elsewhere. Do
-// not write to it.
+// File is the plain file that holds the whole log and nothing else, for the kernel to read from; nil when a part of the
+// log is elsewhere, or a torn line stands behind it. Do not write to it.
 func (l *Log) File() *os.File {
-	if l.prefix != nil {
+	if l.prefix != nil || l.torn != nil {
 		return nil
 	}
 	return l.f

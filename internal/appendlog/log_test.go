@@ -3,6 +3,7 @@ package appendlog
 import (
 	"bytes"
 	"errors"
+	"io"
 	"fmt"
 	"os"
 	"os/signal"
@@ -88,11 +89,18 @@ func TestBadTails(t *testing.T) {
 	}
 }
 
-// TestTailStays: a torn line that nobody can keep stays where it is.
+// TestTailStays: a torn line that nobody can keep stays where it is. Its log is read, and takes no line until it is
+// opened anew.
 func TestTailStays(t *testing.T) {
 	f, full := openFile(t, "{}\n{\"torn"), errors.New("full")
-	if _, err := New(f, func([]byte, error) error { return full }); !errors.Is(err, full) {
-		t.Errorf("New: %v", err)
+	l, err := New(f, func([]byte, error) error { return full })
+	must(t, err)
+	got, err := io.ReadAll(io.NewSectionReader(l, 0, l.Size()))
+	if err != nil || string(got) != "{}\n" || l.File() != nil {
+		t.Errorf("the log shows %q, %v, and its file is %v", got, err, l.File())
+	}
+	if err := l.Commit([]byte("{}\n")); !errors.Is(err, full) || !errors.Is(l.Torn(), full) {
+		t.Errorf("Commit: %v, Torn: %v", err, l.Torn())
 	}
 	if data, err := os.ReadFile(f.Name()); err != nil || string(data) != "{}\n{\"torn" {
 		t.Errorf("the log is now %q, %v", data, err)

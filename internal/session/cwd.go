@@ -64,11 +64,18 @@ func (c *Container) inRoot(cwd string) error {
 }
 
 // visible tells whether the host has the path and by could know that: each folder on the way is searchable for
-// everybody, or the daemon runs as by itself.
+// everybody, or the daemon runs as by itself. No other mount is entered: it could hang, or be the daemon's own, whose
+// folder the kernel may hold locked just now. That a path leads into another mount is no secret.
 func (s *Store) visible(p string, by Caller) bool {
-	if _, err := os.Lstat(p); err != nil {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_NOFOLLOW | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_XDEV | unix.RESOLVE_NO_MAGICLINKS}
+	fd, err := unix.Openat2(unix.AT_FDCWD, p, &how)
+	if err == unix.EXDEV {
+		return true
+	}
+	if err != nil {
 		return false
 	}
+	_ = unix.Close(fd) // it was only looked at
 	if by.UID == 0 || !s.chown {
 		return true
 	}

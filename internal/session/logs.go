@@ -40,8 +40,11 @@ func (x *Session) Release() {
 // openLog gives the open log; logMu is held.
 func (x *Session) openLog(name string) (*appendlog.Log, error) {
 	x.store.used(x)
-	if l := x.logs[name]; l != nil {
+	if l := x.logs[name]; l != nil && (l.Torn() == nil || x.refs > 0) {
 		return l, nil
+	} else if l != nil {
+		delete(x.logs, name) // there may be room by now to set its torn line aside
+		_ = l.Close()        // nothing is buffered in the process
 	}
 	open := x.recoverLog
 	if x.store.opt.ReadOnly {
