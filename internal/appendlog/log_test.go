@@ -3,8 +3,8 @@ package appendlog
 import (
 	"bytes"
 	"errors"
-	"io"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
