@@ -6,6 +6,14 @@ import (
 	"unicode/utf8"
 )
 
+// longOnly leaves a test of much text out of the short run: that is for the race detector, and one goroutine cannot race.
+func longOnly(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("not in the short run")
+	}
+}
+
 // bounds gives all places where a text may be cut.
 func bounds(text string) []int {
 	var at []int
@@ -36,6 +44,7 @@ func longestSuffix(e *Encoding, text string, limit int) (n, tokens int) {
 }
 
 func TestCutIsTheLongest(t *testing.T) {
+	longOnly(t)
 	var texts []string
 	for _, e := range edges(1200) {
 		if len(e.unit)*e.times <= maxTry {
@@ -68,6 +77,7 @@ func checkCut(t *testing.T, e *Encoding, text string, limit int) {
 // TestCutLong has pieces and runs longer than what is tried place by place: a cut is exact in its count, and at most
 // few tokens short.
 func TestCutLong(t *testing.T) {
+	longOnly(t)
 	for _, name := range Names() {
 		e := open(t, name)
 		for _, unit := range []string{"x", "=", " ", " \n", "\u597d", "\u597dA", "\u0e44\u0e17\u0e22", "\U0001f600", "7", "ab", "{\"a\":[1,", "\u0301", "\xff"} {
@@ -92,6 +102,7 @@ func within(t *testing.T, e *Encoding, part string, tokens, limit int) {
 }
 
 func TestCutSessions(t *testing.T) {
+	longOnly(t)
 	files, names := sessions(t)
 	e := open(t, Default)
 	for _, name := range names {

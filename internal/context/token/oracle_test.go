@@ -59,6 +59,7 @@ func FuzzAgainstOracle(f *testing.F) {
 
 // TestOracleSessions compares real texts, of other places than the golden ones; the other way is slow.
 func TestOracleSessions(t *testing.T) {
+	longOnly(t)
 	const most = 4096
 	files, names := sessions(t)
 	for _, encoding := range Names()[:2] {
