@@ -42,7 +42,7 @@ func (f *flow) load(n int) (*record.Record, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.Blocks = []record.Block{{Kind: record.Other, Text: strings.TrimRight(string(raw), "\n")}}
+		r.Blocks = []record.Block{{Kind: record.Other, Text: string(raw)}}
 	}
 	f.cache[n] = &r
 	return &r, nil
@@ -104,7 +104,7 @@ func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i i
 func (f *flow) leftOut(r *record.Record, i, tokens int, reason string) Omitted {
 	ref := swap.BlockRef(r.N, i+1)
 	return Omitted{Kind: kindPart, Source: messagesFile, Range: strings.TrimPrefix(ref, "messages:"), Tokens: tokens,
-		Hash: swap.Sum([]byte(r.Blocks[i].Text + r.Blocks[i].Input)).String(), Reason: reason, Path: swap.OpenPath(ref)}
+		Hash: swap.Sum([]byte(blockText(&r.Blocks[i]))).String(), Reason: reason, Path: swap.OpenPath(ref)}
 }
 
 // marker is the line before a block: "[12 user ann, 2026-01-02 10:00]", "[12.2 call Bash]", "[13 tool, result of 12.2]".

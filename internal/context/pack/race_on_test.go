@@ -1,0 +1,6 @@
+//go:build race
+
+package pack
+
+// slow tells that the race detector makes everything ten times slower.
+const slow = true
