@@ -91,14 +91,6 @@ func (b *builder) omitRange(r swap.Range, s Scores, reason string) {
 		Hash: b.w.tree.Hash(r).String(), Score: s.sum(), Parts: s, Reason: reason, Path: swap.OpenPath(r.Ref())})
 }
 
-// omit lists a file that is out.
-func (b *builder) omit(kind, path string, data []byte) {
-	if data == nil {
-		return
-	}
-	b.omitted = append(b.omitted, Omitted{Kind: kind, Source: path, Tokens: b.w.tok.Count(string(data)), Hash: swap.Sum(data).String(), Reason: outBudget, Path: path})
-}
-
 // wholeTokens is what the records of r take when nothing is cut, markers included.
 func (w *Workset) wholeTokens(r swap.Range) int {
 	m := w.measure(maxBlockTokens)

@@ -150,13 +150,8 @@ func (b *builder) shows(n int) bool {
 
 // least is the pack that says only that the budget is too small: in words, in one word, or empty.
 func (w *Workset) least(in Input, lim int) *Pack {
-	b := &builder{w: w, in: in}
-	for _, f := range in.Pinned {
-		b.omit(kindSystem, f.Path, f.Data)
-	}
-	for _, c := range in.Children {
-		b.omit(kindChild, "context/child/"+c.ID+"/result.md", c.Result)
-	}
+	b := &builder{w: w, in: in, page: page{w: w}}
+	b.place(b.fixedDocs(), 0) // all of them omitted
 	b.start = w.Len() + 1
 	b.account()
 	p := &Pack{Omitted: b.omitted}

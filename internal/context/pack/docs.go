@@ -12,6 +12,7 @@ type doc struct {
 	kind, source, note string
 	text               string
 	path               string // where it can be read whole
+	whole              []byte // what stands there, when it is not text; its hash accounts for both
 	share              int    // most tokens that it may take
 	scores             Scores
 }
@@ -103,7 +104,10 @@ func (b *builder) placeOne(d doc, share int) int {
 	if d.path == "" {
 		d.path = d.source
 	}
-	hash, total := swap.Sum([]byte(d.text)).String(), b.w.tok.Count(d.text)
+	if d.whole == nil {
+		d.whole = []byte(d.text)
+	}
+	hash, total := swap.Sum(d.whole).String(), b.w.tok.Count(d.text)
 	title := d.kind + ": " + clean(d.source, 200)
 	if d.note != "" {
 		title += " (" + d.note + ")"

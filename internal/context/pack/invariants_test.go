@@ -121,6 +121,9 @@ func unaccountedFiles(_ *Workset, in Input, p *Pack, _ *readPage) error {
 				out++
 			}
 		}
+		if strings.HasSuffix(source, ".ref") {
+			continue // its lines are candidates, not it
+		}
 		if items+out == 0 || items == 1 && cut != (out == 1) || items > 1 || out > 1 {
 			return fmt.Errorf("%s: %d items, cut %v, %d omissions", source, items, cut, out)
 		}
@@ -134,9 +137,7 @@ func inputFiles(in Input) map[string][]byte {
 	all := map[string][]byte{"context/summary.md": a.Summary, "context/facts.jsonl": a.Facts, "context/decisions.jsonl": a.Decisions,
 		"context/todo.md": a.Todo, "context/refs.jsonl": a.Refs}
 	for _, f := range in.Pinned {
-		if !strings.HasSuffix(f.Path, ".ref") {
-			all[f.Path] = f.Data
-		}
+		all[f.Path] = f.Data
 	}
 	for _, c := range in.Children {
 		all["context/child/"+c.ID+"/result.md"] = c.Result

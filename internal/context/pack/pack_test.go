@@ -49,14 +49,9 @@ func TestInvariantsOnSmallLogs(t *testing.T) {
 	for name, list := range logs {
 		w, h := fold(t, logOf(t, list...))
 		for _, b := range budgets {
-			in := Input{Session: name, Agent: "a", Budget: b, History: h}
-			for _, q := range []string{"", "what about topic7"} {
-				in.Query = q
-				p, err := w.Build(in)
-				if err != nil {
-					t.Fatal(err)
-				}
-				hold(t, w, in, p)
+			for seed := range inputKinds {
+				in := inputAt(name, h, b, seed)
+				hold(t, w, in, buildIn(t, w, in))
 			}
 		}
 	}

@@ -25,7 +25,7 @@ func (b *builder) pinnedRefs(f File) []doc {
 }
 
 func (b *builder) pinnedRef(f File, ref string) doc {
-	d := doc{kind: kindPinned, source: f.Path, note: clean(ref, 120), share: b.lim / 5, scores: Scores{Floor: 1}}
+	d := doc{kind: kindPinned, source: f.Path, note: clean(ref, 120), whole: f.Data, share: b.lim / 5, scores: Scores{Floor: 1}}
 	if id, ok := strings.CutPrefix(ref, "child:"); ok {
 		for _, c := range b.in.Children {
 			if c.ID == id {
@@ -34,10 +34,10 @@ func (b *builder) pinnedRef(f File, ref string) doc {
 			}
 		}
 	} else if data, ok, err := b.w.Open(b.in.History, strings.TrimPrefix(ref, "swap:")); err == nil && ok {
-		d.text, d.path = string(data), swap.OpenPath(strings.TrimPrefix(ref, "swap:"))
+		d.text, d.whole, d.path = string(data), data, swap.OpenPath(strings.TrimPrefix(ref, "swap:"))
 		return d
 	} else if data, ok, err := b.w.DedupBlob(b.in.History, ref); err == nil && ok {
-		d.text, d.path = string(data), "context/dedup/blob/"+ref
+		d.text, d.whole, d.path = string(data), data, "context/dedup/blob/"+ref
 		return d
 	}
 	d.kind, d.text = kindMissing, "missing context: "+clean(ref, 120)

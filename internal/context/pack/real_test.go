@@ -22,7 +22,7 @@ func cuts() int {
 	if testing.Short() || slow {
 		return 1
 	}
-	return 12
+	return 6
 }
 
 // cutPoints spreads points over a log of n records: evenly by number, shifted by the session's own number so that
@@ -109,7 +109,7 @@ func anew(t *testing.T, w *Workset, h *record.Memory, name string) {
 	}
 }
 
-func buildIn(t *testing.T, w *Workset, in Input) *Pack {
+func buildIn(t testing.TB, w *Workset, in Input) *Pack {
 	t.Helper()
 	p, err := w.Build(in)
 	if err != nil {
@@ -118,11 +118,14 @@ func buildIn(t *testing.T, w *Workset, in Input) *Pack {
 	return p
 }
 
+// inputKinds is how many kinds of input inputAt makes.
+const inputKinds = 6
+
 // inputAt is an input that varies with seed: plain, with a question, with pinned files and children, with an agent's own
 // files, with a reserve.
 func inputAt(name string, h record.History, budget, seed int) Input {
 	in := Input{Session: name, Agent: "a", Budget: budget, History: h}
-	switch seed % 6 {
+	switch seed % inputKinds {
 	case 1:
 		in.Query = "why did the test fail and what was decided about the file?"
 	case 2:
