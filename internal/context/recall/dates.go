@@ -41,7 +41,7 @@ func queryDates(text string) []Term {
 	}
 	var out []Term
 	for _, t := range terms {
-		out = append(out, Term{hash(t), 1})
+		out = append(out, Term{key(hash(t, 0, len(t))), 1})
 	}
 	return out
 }

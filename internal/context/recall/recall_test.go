@@ -17,18 +17,15 @@ func TestStem(t *testing.T) {
 		"by": "by", "say": "say", "cry": "cri", "adoption": "adopt", "university": "univers", "communism": "communism",
 		"painted": "paint", "paintings": "paint", "national": "nation", "feed": "feed", "hoped": "hope", "notes": "note",
 	} {
-		if got := stem(in); got != want {
+		if got := string(newStemmer().stem([]byte(in))); got != want {
 			t.Errorf("stem(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
 
-func terms(text string) []uint64 {
-	var out []uint64
-	s := scanner{yield: func(h uint64) { out = append(out, h) }}
-	s.scan(text)
-	return out
-}
+func terms(text string) []uint32 { return newScanner().scan(text) }
+
+func keyOf(word string) uint32 { return key(hash(word, 0, len(word))) }
 
 func TestTerms(t *testing.T) {
 	for in, want := range map[string]string{
@@ -40,12 +37,13 @@ func TestTerms(t *testing.T) {
 		"本":                                "本",
 		"2023-05-08":                       "2023 05 08",
 		strings.Repeat("x", 50) + " short": "short",
+		"_ ___ a_1 x":                      "1 a_1",
 	} {
-		var hashes []uint64
+		var keys []uint32
 		for _, w := range strings.Fields(want) {
-			hashes = append(hashes, hash(w))
+			keys = append(keys, keyOf(w))
 		}
-		if got := terms(in); !slices.Equal(got, hashes) {
+		if got := terms(in); !slices.Equal(got, keys) {
 			t.Errorf("terms(%q) are not %q", in, want)
 		}
 	}
@@ -71,27 +69,66 @@ func TestSearchFindsAndIgnoresLaterRecords(t *testing.T) {
 	}
 }
 
-// TestPostings compares packed postings with plain ones over sizes that cross chunks and pages.
+// TestPostings compares packed postings with plain ones, over sizes that make parts of all levels.
 func TestPostings(t *testing.T) {
 	x := NewIndex()
 	want := map[string][]posting{}
-	for n := 1; n <= 5000; n++ {
-		var words []string
-		for w := 1; w <= 40; w += 3 {
+	const records = 100_000
+	for n := 1; n <= records; n++ {
+		words := []string{fmt.Sprintf("only%dx ", n)}
+		for w := 1; w <= 1<<14; w = w*3/2 + 1 {
 			if n%w == 0 {
 				name := fmt.Sprintf("w%dx", w)
-				tf := 1 + n%4/3*(n%500)
+				tf := 1 + n%64/63*(n%500)
 				words = append(words, strings.Repeat(name+" ", tf))
 				want[name] = append(want[name], posting{uint32(n), uint32(tf)})
 			}
 		}
 		x.Add(time.Time{}, words...)
 	}
+	if len(x.parts) == 0 || x.parts[0].level == 0 || x.parts[len(x.parts)-1].level != 0 || len(x.open.posts) == 0 {
+		t.Fatal("the test does not reach all that it should")
+	}
 	for name, list := range want {
-		h := hash(strings.ToLower(name))
-		got := x.pages.read(&x.terms[x.slots[x.find(h)]-1], 5000, nil)
-		if !slices.Equal(got, list) {
-			t.Errorf("%s: %d postings, want %d", name, len(got), len(list))
+		for _, upTo := range []uint32{records, records / 3} {
+			n, _ := slices.BinarySearchFunc(list, upTo+1, func(p posting, n uint32) int { return int(p.doc) - int(n) })
+			w := x.wanted([]Term{{keyOf(name), 1}})
+			if len(w) != 1 || int(w[0].df) != len(list) || !slices.Equal(w[0].read(upTo), list[:n]) {
+				t.Errorf("%s up to %d: %d found", name, upTo, len(w))
+			}
+		}
+	}
+	for n := 1; n <= records; n += 997 {
+		if w := x.wanted([]Term{{keyOf(fmt.Sprintf("only%dx", n)), 1}}); len(w) != 1 || !slices.Equal(w[0].read(records), []posting{{uint32(n), 1}}) {
+			t.Errorf("the word of record %d is not found", n)
+		}
+	}
+}
+
+// TestBits checks that numbers of all sizes come back.
+func TestBits(t *testing.T) {
+	var w bitWriter
+	for v := uint32(1); v > 0 && v < 1<<30; v = v*5/3 + 1 {
+		for b := uint(0); b <= 31; b++ {
+			w.rice(v, b)
+		}
+		at := w.at()
+		w.put(0, 32)
+		w.gamma(v)
+		w.setWord(at, v)
+	}
+	r := bitReader{words: w.close()}
+	for v := uint32(1); v > 0 && v < 1<<30; v = v*5/3 + 1 {
+		for b := uint(0); b <= 31; b++ {
+			if got := r.rice(b); got != v {
+				t.Fatalf("rice %d of %d is %d", b, v, got)
+			}
+		}
+		if got := r.word(); got != v {
+			t.Fatalf("word %d is %d", v, got)
+		}
+		if got := r.gamma(); got != v {
+			t.Fatalf("gamma of %d is %d", v, got)
 		}
 	}
 }

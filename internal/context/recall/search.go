@@ -21,23 +21,22 @@ type Hit struct {
 
 // Term is one term of a query with its weight.
 type Term struct {
-	hash   uint64
+	key    uint32
 	Weight float64
 }
 
 // Query gives the terms of text, each once, weighted by how often it occurs there.
 func Query(text string) []Term {
 	var q []Term
-	at := map[uint64]int{}
-	s := scanner{yield: func(h uint64) {
-		if i, ok := at[h]; ok {
+	at := map[uint32]int{}
+	for _, k := range newScanner().scan(text) {
+		if i, ok := at[k]; ok {
 			q[i].Weight++
-			return
+			continue
 		}
-		at[h] = len(q)
-		q = append(q, Term{h, 1})
-	}}
-	s.scan(text)
+		at[k] = len(q)
+		q = append(q, Term{k, 1})
+	}
 	return q
 }
 
@@ -48,24 +47,96 @@ type weighted struct {
 	rarity float64 // its IDF among the records
 }
 
+// wanted is a term of a query that the index knows.
+type wanted struct {
+	key    uint32
+	weight float64
+	df     uint32
+	in     []cursor  // the parts that have it
+	recent []posting // its postings in the newest records
+}
+
 // lists reads the postings of q in the first upTo records. Of a long query the rarest terms are taken.
 func (x *Index) lists(q []Term, upTo int) []weighted {
-	var terms []*term
-	weight := map[*term]float64{}
-	for _, t := range q {
-		if i := x.slots[x.find(t.hash)]; i > 0 {
-			terms = append(terms, &x.terms[i-1])
-			weight[&x.terms[i-1]] += t.Weight
-		}
-	}
+	terms := x.wanted(q)
 	if len(terms) > maxTerms {
-		slices.SortStableFunc(terms, func(a, b *term) int { return cmp.Compare(a.df, b.df) })
+		slices.SortStableFunc(terms, func(a, b *wanted) int { return cmp.Compare(a.df, b.df) })
 		terms = terms[:maxTerms]
 	}
 	var out []weighted
 	for _, t := range terms {
-		if list := x.pages.read(t, uint32(upTo), nil); len(list) > 0 {
-			out = append(out, weighted{list, weight[t], idf(len(list), upTo)})
+		if list := t.read(uint32(upTo)); len(list) > 0 {
+			out = append(out, weighted{list, t.weight, idf(len(list), upTo)})
+		}
+	}
+	return out
+}
+
+// wanted looks for the terms of q; one that stands in q twice is there twice, with the weight of both.
+func (x *Index) wanted(q []Term) []*wanted {
+	known := map[uint32]*wanted{}
+	for _, t := range q {
+		w := known[t.key]
+		if w == nil {
+			w = &wanted{key: t.key}
+			known[t.key] = w
+			for _, p := range x.parts {
+				if c, ok := p.find(t.key); ok {
+					w.in = append(w.in, c)
+					w.df += c.df
+				}
+			}
+		}
+		w.weight += t.Weight
+	}
+	x.open.fill(known, uint32(len(x.lens)-len(x.open.ends)+1))
+	var out []*wanted
+	for _, t := range q {
+		if w := known[t.key]; w.df > 0 {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// fill reads the postings of the wanted terms in the newest records, of which base is the first.
+func (o *open) fill(known map[uint32]*wanted, base uint32) {
+	if len(o.terms) == 0 {
+		return
+	}
+	byTerm := map[uint32]*wanted{}
+	for _, w := range known {
+		if n := o.slots[o.find(w.key)]; n > 0 {
+			byTerm[n-1] = w
+		}
+	}
+	doc := uint32(0)
+	for i, p := range o.posts {
+		for uint32(i) >= o.ends[doc] {
+			doc++
+		}
+		if w := byTerm[p.term]; w != nil {
+			w.df++
+			w.recent = append(w.recent, posting{base + doc, p.tf})
+		}
+	}
+}
+
+// read gives the postings up to record upTo.
+func (w *wanted) read(upTo uint32) []posting {
+	var out []posting
+	for i := range w.in {
+		c := &w.in[i]
+		c.read(func(p posting) bool {
+			if p.doc += c.first; p.doc <= upTo {
+				out = append(out, p)
+			}
+			return p.doc < upTo
+		})
+	}
+	for _, p := range w.recent {
+		if p.doc <= upTo {
+			out = append(out, p)
 		}
 	}
 	return out

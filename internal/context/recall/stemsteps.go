@@ -20,23 +20,31 @@ func (s *stemmer) step1a() {
 }
 
 func (s *stemmer) step1b() {
-	for _, suf := range []string{"eedly", "eed"} {
-		if s.has(suf) {
-			if s.in(s.r1, len(suf)) {
-				s.cut(len(suf), "ee")
-			}
-			return
+	suf := ""
+	switch {
+	case s.has("eedly"), s.has("eed"):
+		n := 3
+		if s.b[len(s.b)-1] == 'y' {
+			n = 5
 		}
-	}
-	for _, suf := range []string{"ingly", "edly", "ing", "ed"} {
-		if !s.has(suf) {
-			continue
-		}
-		if s.vowelIn(len(s.b) - len(suf)) {
-			s.cut(len(suf), "")
-			s.mend()
+		if s.in(s.r1, n) {
+			s.cut(n, "ee")
 		}
 		return
+	case s.has("ingly"):
+		suf = "ingly"
+	case s.has("edly"):
+		suf = "edly"
+	case s.has("ing"):
+		suf = "ing"
+	case s.has("ed"):
+		suf = "ed"
+	default:
+		return
+	}
+	if s.vowelIn(len(s.b) - len(suf)) {
+		s.cut(len(suf), "")
+		s.mend()
 	}
 }
 
@@ -107,22 +115,47 @@ func (s *stemmer) allowed(x rule) bool {
 	return true
 }
 
+// Steps 2, 3 and 4 look at the last two letters first: most words end in none of their suffixes.
+
 func (s *stemmer) step2() {
-	s.longest(s.r1, []rule{{"ization", "ize"}, {"ational", "ate"}, {"fulness", "ful"}, {"ousness", "ous"}, {"iveness", "ive"},
-		{"tional", "tion"}, {"biliti", "ble"}, {"lessli", "less"}, {"entli", "ent"}, {"ation", "ate"}, {"alism", "al"},
-		{"aliti", "al"}, {"ousli", "ous"}, {"iviti", "ive"}, {"fulli", "ful"}, {"enci", "ence"}, {"anci", "ance"},
-		{"abli", "able"}, {"izer", "ize"}, {"ator", "ate"}, {"alli", "al"}, {"bli", "ble"}, {"ogi", "og"}, {"li", ""}})
+	switch s.end() {
+	case pair('o', 'n'), pair('a', 'l'), pair('s', 's'), pair('t', 'i'), pair('l', 'i'), pair('c', 'i'), pair('s', 'm'), pair('e', 'r'),
+		pair('o', 'r'), pair('g', 'i'):
+		s.longest(s.r1, s.two)
+	}
 }
 
 func (s *stemmer) step3() {
-	s.longest(s.r1, []rule{{"ational", "ate"}, {"tional", "tion"}, {"alize", "al"}, {"icate", "ic"}, {"iciti", "ic"},
-		{"ative", ""}, {"ical", "ic"}, {"ness", ""}, {"ful", ""}})
+	switch s.end() {
+	case pair('a', 'l'), pair('z', 'e'), pair('t', 'e'), pair('t', 'i'), pair('v', 'e'), pair('s', 's'), pair('u', 'l'):
+		s.longest(s.r1, s.three)
+	}
 }
 
 func (s *stemmer) step4() {
-	s.longest(s.r2, []rule{{"ement", ""}, {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""}, {"ment", ""}, {"ant", ""},
+	switch s.end() {
+	case pair('n', 't'), pair('c', 'e'), pair('l', 'e'), pair('s', 'm'), pair('t', 'e'), pair('t', 'i'), pair('u', 's'), pair('v', 'e'),
+		pair('z', 'e'), pair('o', 'n'), pair('a', 'l'), pair('e', 'r'), pair('i', 'c'):
+		s.longest(s.r2, s.four)
+	}
+}
+
+func rules2() []rule {
+	return []rule{{"ization", "ize"}, {"ational", "ate"}, {"fulness", "ful"}, {"ousness", "ous"}, {"iveness", "ive"},
+		{"tional", "tion"}, {"biliti", "ble"}, {"lessli", "less"}, {"entli", "ent"}, {"ation", "ate"}, {"alism", "al"},
+		{"aliti", "al"}, {"ousli", "ous"}, {"iviti", "ive"}, {"fulli", "ful"}, {"enci", "ence"}, {"anci", "ance"},
+		{"abli", "able"}, {"izer", "ize"}, {"ator", "ate"}, {"alli", "al"}, {"bli", "ble"}, {"ogi", "og"}, {"li", ""}}
+}
+
+func rules3() []rule {
+	return []rule{{"ational", "ate"}, {"tional", "tion"}, {"alize", "al"}, {"icate", "ic"}, {"iciti", "ic"},
+		{"ative", ""}, {"ical", "ic"}, {"ness", ""}, {"ful", ""}}
+}
+
+func rules4() []rule {
+	return []rule{{"ement", ""}, {"ance", ""}, {"ence", ""}, {"able", ""}, {"ible", ""}, {"ment", ""}, {"ant", ""},
 		{"ent", ""}, {"ism", ""}, {"ate", ""}, {"iti", ""}, {"ous", ""}, {"ive", ""}, {"ize", ""}, {"ion", ""}, {"al", ""},
-		{"er", ""}, {"ic", ""}})
+		{"er", ""}, {"ic", ""}}
 }
 
 func (s *stemmer) step5() {

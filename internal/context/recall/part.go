@@ -1,0 +1,191 @@
+package recall
+
+import "sort"
+
+// posting is one record that has a term, and how often.
+type posting struct{ doc, tf uint32 }
+
+// part is the index of a run of records, packed: its terms in order of their keys, each with the gaps between its
+// records in Rice codes. About a byte for each word of each record.
+type part struct {
+	first, count uint32 // its records
+	level        uint8  // how often it was merged
+	terms        uint32
+	keyBits      uint
+	words        []uint64
+	skips        []skip
+}
+
+// skip is where every skipTerms-th term stands. Its key is not in the packed words.
+type skip struct{ key, at uint32 }
+
+const skipTerms = 16
+
+// longList is the number of postings from which a list says how many bits it has, so that it can be passed over.
+const longList = 32
+
+// partWriter packs a part, term by term in order of keys.
+type partWriter struct {
+	part
+	out  bitWriter
+	last uint32
+}
+
+// newPartWriter makes a part of count records after the first ones, for about so many terms.
+func newPartWriter(first, count, terms uint32, level uint8) *partWriter {
+	return &partWriter{part: part{first: first, count: count, level: level, keyBits: riceBits(1<<31, max(terms/2, 1))}}
+}
+
+// term packs a term with all of its postings, counted from the part's first record.
+func (w *partWriter) term(key uint32, list []posting) {
+	if w.terms%skipTerms == 0 {
+		w.skips = append(w.skips, skip{key, w.out.at()})
+	} else {
+		w.out.rice(key-w.last-1, w.keyBits)
+	}
+	w.last = key
+	w.terms++
+	df := uint32(len(list))
+	w.out.gamma(df)
+	start := w.out.at()
+	if df >= longList {
+		w.out.put(0, 32)
+	}
+	next, b := uint32(0), riceBits(w.count, df)
+	for _, p := range list {
+		w.out.rice(p.doc-next, b)
+		next = p.doc + 1
+		if p.tf == 1 {
+			w.out.put(0, 1)
+		} else {
+			w.out.put(1, 1)
+			w.out.gamma(p.tf - 1)
+		}
+	}
+	if df >= longList {
+		w.out.setWord(start, w.out.at()-start)
+	}
+}
+
+func (w *partWriter) close() *part {
+	w.words = w.out.close()
+	w.skips = append(make([]skip, 0, len(w.skips)), w.skips...)
+	p := w.part
+	return &p
+}
+
+// cursor walks over the terms of a part.
+type cursor struct {
+	*part
+	in       bitReader
+	n        uint32 // terms read
+	key, df  uint32
+	postings uint32 // where its list stands
+}
+
+// walk is a cursor before the skipTerms*i-th term.
+func (p *part) walk(i int) cursor {
+	return cursor{part: p, in: bitReader{p.words, 0}, n: uint32(i * skipTerms)}
+}
+
+// next goes to the next term; the list of the one before must have been read or passed over.
+func (c *cursor) next() bool {
+	if c.n == c.terms {
+		return false
+	}
+	if c.n%skipTerms == 0 {
+		s := c.skips[c.n/skipTerms]
+		c.key, c.in.at = s.key, s.at
+	} else {
+		c.key += c.in.rice(c.keyBits) + 1
+	}
+	c.n++
+	c.df = c.in.gamma()
+	c.postings = c.in.at
+	return true
+}
+
+// pass goes past the list of the term.
+func (c *cursor) pass() {
+	if c.df >= longList {
+		c.in.at = c.postings + c.in.word()
+		return
+	}
+	c.read(func(posting) bool { return true })
+}
+
+// read yields the list of the term, records counted from the part's first, until yield gives false.
+func (c *cursor) read(yield func(posting) bool) {
+	in, b := &c.in, riceBits(c.count, c.df)
+	in.at = c.postings
+	if c.df >= longList {
+		in.at += 32
+	}
+	doc := uint32(0)
+	for range c.df {
+		doc += in.rice(b)
+		tf := uint32(1)
+		if in.bit() {
+			tf += in.gamma()
+		}
+		if !yield(posting{doc, tf}) {
+			return
+		}
+		doc++
+	}
+}
+
+// find looks for a term.
+func (p *part) find(key uint32) (cursor, bool) {
+	i := sort.Search(len(p.skips), func(i int) bool { return p.skips[i].key > key }) - 1
+	if i < 0 {
+		return cursor{}, false
+	}
+	c := p.walk(i)
+	for k := 0; k < skipTerms && c.next(); k++ {
+		if c.key >= key {
+			return c, c.key == key
+		}
+		c.pass()
+	}
+	return cursor{}, false
+}
+
+// merged is one part in place of several that follow each other.
+func merged(parts []*part) *part {
+	var count, terms uint32
+	cursors := make([]cursor, 0, len(parts))
+	for _, p := range parts {
+		count += p.count
+		terms = max(terms, p.terms)
+		if c := p.walk(0); c.next() {
+			cursors = append(cursors, c)
+		}
+	}
+	w := newPartWriter(parts[0].first, count, 2*terms, parts[0].level+1)
+	var list []posting
+	for len(cursors) > 0 {
+		key := cursors[0].key
+		for i := range cursors {
+			key = min(key, cursors[i].key)
+		}
+		list = list[:0]
+		left := cursors[:0]
+		for _, c := range cursors {
+			if c.key == key {
+				shift := c.first - parts[0].first
+				c.read(func(p posting) bool {
+					list = append(list, posting{p.doc + shift, p.tf})
+					return true
+				})
+				if !c.next() {
+					continue
+				}
+			}
+			left = append(left, c)
+		}
+		cursors = left
+		w.term(key, list)
+	}
+	return w.close()
+}
