@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"ctxfs/internal/dedup"
 	"ctxfs/internal/record"
 	"ctxfs/internal/swap"
 )
@@ -18,7 +19,8 @@ type flow struct {
 	stand func(n, k int) int // the later record that stands in for a superseded block, 0 when there is none in the pack
 	in    set
 	cache map[int]*record.Record
-	last  time.Time // of the record shown last
+	last  time.Time              // of the record shown last
+	whole map[dedup.Place]string // tool outputs that were written whole, as they were; nil: of no use
 }
 
 // shownRecord is a record as a pack shows it.
@@ -86,11 +88,17 @@ func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i i
 		fmt.Fprintf(out, "[... %d tokens, newer in %d: cat %s]\n", total, by, swap.OpenPath(ref))
 		return
 	}
-	short, kept := f.w.cutText(text, total, limit, ref)
+	short, kept, ok := f.near(r, i, text, total, limit)
+	reason := outDuplicate
+	if !ok {
+		short, kept = f.w.cutText(text, total, limit, ref)
+		reason = outLarge
+	}
 	if kept < total {
-		s.out = append(s.out, f.leftOut(r, i, total-kept, outLarge))
+		s.out = append(s.out, f.leftOut(r, i, total-kept, reason))
 	} else {
 		short = guard(short)
+		f.stands(r, i, short)
 	}
 	if short == "" {
 		return

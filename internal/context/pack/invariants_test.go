@@ -178,6 +178,9 @@ func untrueBlocks(w *Workset, in Input, p *Pack, page *readPage) error {
 				if in {
 					left--
 				}
+				if rest, ok := likeAnother(page, text); ok && o.Reason == outDuplicate {
+					text, in, out = rest, true, rest == ""
+				}
 				if err := untrueBlock(text, in, shown(&rec.Blocks[i]), o, out); err != nil {
 					return fmt.Errorf("block %s: %w", id, err)
 				}
@@ -203,6 +206,22 @@ func untrueBlock(text string, in bool, whole string, o Omitted, out bool) error 
 		return fmt.Errorf("cut, and does not say where it is whole: %.200q", text)
 	}
 	return nil
+}
+
+// likeAnother gives a block's text back that is shown by its difference from another block of the pack.
+func likeAnother(page *readPage, text string) (string, bool) {
+	head, diff, _ := strings.Cut(text, "\n")
+	var tokens int
+	var name string
+	if _, err := fmt.Sscanf(head, "[... %d tokens, as %s but for", &tokens, &name); err != nil {
+		return "", false
+	}
+	old := strings.Split(strings.TrimSuffix(page.blocks[name], "\n"), "\n")
+	lines, err := patched(old, diff)
+	if err != nil {
+		return err.Error(), true
+	}
+	return strings.Join(lines, "\n") + "\n", true
 }
 
 func splitPairs(w *Workset, _ Input, _ *Pack, page *readPage) error {

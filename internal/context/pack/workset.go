@@ -37,6 +37,7 @@ type Workset struct {
 	repeats  *dedup.Index
 	derived  *derive.State
 	stale    *stale
+	near     *near
 	users    []uint32 // records that are the user's words
 	compact  []uint32 // records that stand for what is before them
 	calls    map[uint64]uint64
@@ -55,7 +56,7 @@ type badLine struct {
 
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
-	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(),
+	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
 		calls: map[uint64]uint64{}, far: map[uint32][]int{}}
 }
 
@@ -124,6 +125,9 @@ func (w *Workset) block(r *record.Record, i int) string {
 	case record.ToolResult:
 		w.answered(b.CallID, at)
 		w.repeated(b.Text, at, n)
+		if !w.stale.live[at] {
+			w.near.add(b.Text, at)
+		}
 	case record.Text:
 		w.repeated(b.Text, at, n)
 	}
