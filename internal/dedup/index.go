@@ -3,8 +3,9 @@
 package dedup
 
 import (
-	"encoding/binary"
 	"encoding/hex"
+	"hash/maphash"
+	"math"
 
 	"lukechampine.com/blake3"
 )
@@ -26,36 +27,74 @@ type Entry struct {
 // ID is the blob's name: "blake3-" and 64 hex digits.
 func (e *Entry) ID() string { return "blake3-" + hex.EncodeToString(e.Hash[:]) }
 
-// Index is the fold of a log's texts. A text seen once costs a map slot of 16 bytes and no more.
+// Index is the fold of a log's texts. A text seen once costs some 16 bytes and a fast hash, which differs from process to
+// process; only what comes again gets the hash that others can check. The chance that a text is taken for an older one
+// is one in 2^48 for each of those.
 type Index struct {
-	once    map[uint64]Place // by the first 8 bytes of the hash
-	entries []Entry          // in order of the second appearance
-	byHash  map[[32]byte]int
+	seed    maphash.Seed
+	slots   []slot // open addressing, in order of tags but for collisions
+	used    int
+	entries []Entry // in order of the second appearance
 }
 
-// New is an empty index.
-func New() *Index { return &Index{once: map[uint64]Place{}, byHash: map[[32]byte]int{}} }
+// slot is a text: its fingerprint, and its place, or the number of its entry when block is 0.
+type slot struct {
+	tag   uint32
+	rec   uint32
+	block uint16
+	more  uint16 // of the fingerprint
+}
 
-// Add folds a text at its place, with its token count. It tells where the same text stood last before.
-func (x *Index) Add(text string, at Place, tokens int) (last Place, repeated bool) {
-	if len(text) < MinBytes {
+func (s slot) empty() bool { return s.rec == 0 && s.block == 0 }
+
+// New is an empty index.
+func New() *Index { return &Index{seed: maphash.MakeSeed(), slots: make([]slot, 16)} }
+
+// Add folds a text at its place. It tells where the same text stood last before. count, which gives the tokens of an
+// entry, is asked only when it becomes one.
+func (x *Index) Add(text string, at Place, count func() int) (last Place, repeated bool) {
+	if len(text) < MinBytes || at.Block > math.MaxUint16 {
 		return Place{}, false
 	}
-	h := blake3.Sum256([]byte(text))
-	if i, ok := x.byHash[h]; ok {
-		e := &x.entries[i]
+	h := maphash.String(x.seed, text)
+	s := x.find(uint32(h>>32), uint16(h))
+	switch {
+	case s.empty():
+		*s = slot{uint32(h >> 32), at.Rec, uint16(at.Block), uint16(h)}
+		if x.used++; x.used*8 > len(x.slots)*7 {
+			x.grow()
+		}
+		return Place{}, false
+	case s.block == 0:
+		e := &x.entries[s.rec-1]
 		e.Places = append(e.Places, at)
 		return e.Places[len(e.Places)-2], true
 	}
-	key := binary.LittleEndian.Uint64(h[:])
-	first, repeated := x.once[key]
-	if !repeated {
-		x.once[key] = at
-		return Place{}, false
+	last = Place{s.rec, uint32(s.block)}
+	x.entries = append(x.entries, Entry{Hash: blake3.Sum256([]byte(text)), Places: []Place{last, at}, Bytes: len(text), Tokens: count()})
+	s.rec, s.block = uint32(len(x.entries)), 0
+	return last, true
+}
+
+// find gives the slot of a fingerprint, or the empty one where it belongs.
+func (x *Index) find(tag uint32, more uint16) *slot {
+	i := int(uint64(tag) * uint64(len(x.slots)) >> 32)
+	for !x.slots[i].empty() && (x.slots[i].tag != tag || x.slots[i].more != more) {
+		if i++; i == len(x.slots) {
+			i = 0
+		}
 	}
-	x.byHash[h] = len(x.entries)
-	x.entries = append(x.entries, Entry{Hash: h, Places: []Place{first, at}, Bytes: len(text), Tokens: tokens})
-	return first, true
+	return &x.slots[i]
+}
+
+func (x *Index) grow() {
+	old := x.slots
+	x.slots = make([]slot, len(old)+len(old)/2)
+	for _, s := range old {
+		if !s.empty() {
+			*x.find(s.tag, s.more) = s
+		}
+	}
 }
 
 // Entries lists the repeated texts, in order of their second appearance. The caller must not change them.
@@ -63,9 +102,10 @@ func (x *Index) Entries() []Entry { return x.entries }
 
 // Find gives the entry of a hash.
 func (x *Index) Find(h [32]byte) (Entry, bool) {
-	i, ok := x.byHash[h]
-	if !ok {
-		return Entry{}, false
+	for i := range x.entries {
+		if x.entries[i].Hash == h {
+			return x.entries[i], true
+		}
 	}
-	return x.entries[i], true
+	return Entry{}, false
 }

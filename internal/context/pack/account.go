@@ -91,7 +91,7 @@ func (b *builder) omitRange(r swap.Range, s Scores, reason string) {
 		Hash: b.w.tree.Hash(r).String(), Score: s.sum(), Parts: s, Reason: reason, Path: swap.OpenPath(r.Ref())})
 }
 
-// wholeTokens is what the records of r take when nothing is cut, markers included.
+// wholeTokens is what the records of r take when nothing is cut, markers included, by guesses.
 func (w *Workset) wholeTokens(r swap.Range) int {
 	m := w.measure(maxBlockTokens)
 	return m.upTo(w, r.B) - m.upTo(w, r.A-1)

@@ -50,7 +50,7 @@ func (b *builder) choose(room int) error {
 	room -= b.userRoom(room)
 	m := w.measure(b.limits.big)
 	total := m.upTo(w, n)
-	if total <= room {
+	if w.holdsAll(room, b.limits.big) {
 		b.start, b.settled = 1, 0
 		return nil
 	}
@@ -81,7 +81,7 @@ func (b *builder) userRoom(room int) int {
 	if b.user == 0 {
 		return 0
 	}
-	blocks := len(b.w.blocksOf(b.user))
+	blocks := len(b.w.guessed(b.user))
 	b.userLimit = max(room/3/blocks-cutMarker, 8)
 	return b.w.cost(b.user, b.userLimit)
 }

@@ -35,19 +35,12 @@ func (f *flow) load(n int) (*record.Record, error) {
 	if r := f.cache[n]; r != nil {
 		return r, nil
 	}
-	r, err := f.h.Record(n)
+	r, err := load(f.h, n)
 	if err != nil {
 		return nil, err
 	}
-	if plain(&r) {
-		raw, err := f.h.Raw(n)
-		if err != nil {
-			return nil, err
-		}
-		r.Blocks = []record.Block{{Kind: record.Other, Text: string(raw)}}
-	}
-	f.cache[n] = &r
-	return &r, nil
+	f.cache[n] = r
+	return r, nil
 }
 
 // record writes record n.
@@ -63,7 +56,7 @@ func (f *flow) record(n int) (shownRecord, error) {
 	var out strings.Builder
 	for i := range r.Blocks {
 		if f.w.split(f.in, n, i+1) {
-			s.out = append(s.out, f.leftOut(r, i, f.w.blocksOf(n)[i].tokens(), outPair))
+			s.out = append(s.out, f.leftOut(r, i, f.w.tokensOf(n, i+1), outPair))
 			continue
 		}
 		mark, err := f.marker(r, i, out.Len() == 0)
@@ -80,7 +73,7 @@ func (f *flow) record(n int) (shownRecord, error) {
 
 // block writes the text of block i, cut when it is over the limit.
 func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i int) {
-	text, total := shown(&r.Blocks[i]), f.w.blocksOf(r.N)[i].tokens()
+	text, total := shown(&r.Blocks[i]), f.w.tokensOf(r.N, i+1)
 	ref := swap.BlockRef(r.N, i+1)
 	limit := f.limit(r.N, i+1)
 	if by := f.stand(r.N, i+1); limit == superseded && by > 0 && total > cutMarker {

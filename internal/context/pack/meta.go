@@ -15,7 +15,7 @@ type meta struct {
 // flagBad marks a line that is not a JSON object.
 const flagBad = 1
 
-// blockMeta is a block's kind (high 4 bits) and its tokens when shown whole.
+// blockMeta is a block's kind (high 4 bits) and its tokens when shown whole, guessed or exact.
 type blockMeta uint32
 
 const maxBlockTokens = 1<<28 - 1
@@ -27,8 +27,8 @@ func newBlockMeta(k record.BlockKind, tokens int) blockMeta {
 func (b blockMeta) tokens() int            { return int(b & maxBlockTokens) }
 func (b blockMeta) kind() record.BlockKind { return record.BlockKind(b >> 28) }
 
-// blocksOf gives the blocks of record n.
-func (w *Workset) blocksOf(n int) []blockMeta {
+// guessed gives the blocks of record n, with guessed tokens.
+func (w *Workset) guessed(n int) []blockMeta {
 	end := uint32(len(w.blocks))
 	if n < len(w.metas) {
 		end = w.metas[n].first
@@ -54,10 +54,10 @@ const (
 	cutMarker   = 40
 )
 
-// cost is what record n takes in a pack, about, when each block may have at most limit tokens.
-func (w *Workset) cost(n, limit int) int {
+// guessedCost is cost going by guesses.
+func (w *Workset) guessedCost(n, limit int) int {
 	sum := firstMarker - nextMarker
-	for _, b := range w.blocksOf(n) {
+	for _, b := range w.guessed(n) {
 		sum += blockCost(b.tokens(), limit)
 	}
 	return sum
@@ -66,7 +66,7 @@ func (w *Workset) cost(n, limit int) int {
 // stride is how many records share one entry of a measure.
 const stride = 16
 
-// measure sums costs under one limit from the start of the log. It grows with the log and depends on nothing else, so
+// measure sums guessed costs under one limit from the start of the log. It grows with the log and depends on nothing else, so
 // places that are named by it ("the record that crosses 40,000") stay where they are.
 type measure struct {
 	limit int
@@ -96,7 +96,7 @@ func (m *measure) extend(w *Workset) {
 		from := (len(m.sums) - 1) * stride
 		sum := m.sums[len(m.sums)-1]
 		for n := from + 1; n <= from+stride; n++ {
-			sum += w.cost(n, m.limit)
+			sum += w.guessedCost(n, m.limit)
 		}
 		m.sums = append(m.sums, sum)
 	}
@@ -106,7 +106,7 @@ func (m *measure) extend(w *Workset) {
 func (m *measure) upTo(w *Workset, n int) int {
 	sum := m.sums[n/stride]
 	for k := n/stride*stride + 1; k <= n; k++ {
-		sum += w.cost(k, m.limit)
+		sum += w.guessedCost(k, m.limit)
 	}
 	return sum
 }
@@ -120,7 +120,7 @@ func (m *measure) reach(w *Workset, v int) int {
 	}
 	for sum < v && n < w.Len() {
 		n++
-		sum += w.cost(n, m.limit)
+		sum += w.guessedCost(n, m.limit)
 	}
 	return n
 }

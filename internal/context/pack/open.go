@@ -77,9 +77,10 @@ func (w *Workset) openID(h record.History, id string) ([]byte, bool, error) {
 	if r, ok := w.tree.Find(id, w.Len()); ok {
 		return w.openRange(h, r)
 	}
+	w.exact.readFrom(h)
 	for n := 1; n <= w.Len(); n++ {
-		for k, m := range w.blocksOf(n) {
-			if !isLargeOutput(m) {
+		for k, m := range w.guessed(n) {
+			if !w.isLargeOutput(n, k+1, m) {
 				continue
 			}
 			text, ok, err := w.openBlock(h, n, k+1)
@@ -90,6 +91,9 @@ func (w *Workset) openID(h record.History, id string) ([]byte, bool, error) {
 				return text, true, nil
 			}
 		}
+	}
+	if w.exact.err != nil {
+		return nil, false, w.exact.err
 	}
 	return w.DedupBlob(h, id)
 }

@@ -10,8 +10,9 @@ import (
 // largeOutput is the size, in tokens, from which a tool's output is listed in swap/index.jsonl by itself.
 const largeOutput = 2000
 
-func isLargeOutput(m blockMeta) bool {
-	return m.kind() == record.ToolResult && m.tokens() >= largeOutput
+// isLargeOutput tells whether block k of record n, with the guess m, is one. No guess is off by half.
+func (w *Workset) isLargeOutput(n, k int, m blockMeta) bool {
+	return m.kind() == record.ToolResult && m.tokens() >= largeOutput/2 && w.tokensOf(n, k) >= largeOutput
 }
 
 // swapped is a row of the index with the chunk that it names.
@@ -110,10 +111,11 @@ func (w *Workset) about(h record.History, r swap.Range) (string, error) {
 // swappedOutputs lists the large outputs that the pack does not show whole.
 func (w *Workset) swappedOutputs(h record.History, p *Pack) ([]swapped, error) {
 	whole := p.wholeRecords()
+	w.exact.readFrom(h)
 	var out []swapped
 	for n := 1; n <= w.Len(); n++ {
-		for k, m := range w.blocksOf(n) {
-			if !isLargeOutput(m) || whole[n] {
+		for k, m := range w.guessed(n) {
+			if whole[n] || !w.isLargeOutput(n, k+1, m) {
 				continue
 			}
 			text, ok, err := w.openBlock(h, n, k+1)
@@ -122,10 +124,10 @@ func (w *Workset) swappedOutputs(h record.History, p *Pack) ([]swapped, error) {
 			}
 			c := swap.BlockChunk(n, k+1, swap.Sum(text))
 			out = append(out, swapped{swap.Row{ID: c.ID(), Kind: "tool_output", Source: messagesFile, Event: c.Block,
-				Summary: excerptLine(scrub(string(text)), 120), Tokens: m.tokens()}, c})
+				Summary: excerptLine(scrub(string(text)), 120), Tokens: w.tokensOf(n, k+1)}, c})
 		}
 	}
-	return out, nil
+	return out, w.exact.err
 }
 
 // wholeRecords is the set of records that the pack shows whole.

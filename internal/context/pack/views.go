@@ -96,6 +96,7 @@ const recallLimit = 400
 // Recall answers a query from the whole log: the best records with their numbers and times, best first, in at most
 // budget tokens.
 func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
+	w.exact.readFrom(in.History)
 	hits := w.index.Rank(query, w.Len(), maxHits, in.Without)
 	head := "# Recall: " + clean(query, 200) + "\n\n"
 	if len(hits) == 0 {
@@ -119,7 +120,7 @@ func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 			break
 		}
 	}
-	return []byte(w.within(text, budget)), nil
+	return []byte(w.within(text, budget)), w.exact.err
 }
 
 func (w *Workset) recalled(f *flow, group []int, h recall.Hit) (string, error) {

@@ -46,6 +46,8 @@ type Workset struct {
 	measures []*measure
 	bad      []badLine
 	ranked   ranking
+	guess    *guess
+	exact    counts
 }
 
 // badLine is a line that could not be parsed.
@@ -57,13 +59,13 @@ type badLine struct {
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
 	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
-		calls: map[uint64]uint64{}, far: map[uint32][]int{}}
+		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess()}
 }
 
 // Len is the number of records folded.
 func (w *Workset) Len() int { return len(w.metas) }
 
-// Tokens is what all records together count when each is shown whole: block by block, without markers.
+// Tokens is about what all records together count when each is shown whole: block by block, without markers.
 func (w *Workset) Tokens() int { return w.tokens }
 
 // Add folds the next record; raw is its line, '\n' included. r.N must be Len()+1.
@@ -115,7 +117,7 @@ func (w *Workset) plainLine(raw []byte) string {
 func (w *Workset) block(r *record.Record, i int) string {
 	b := &r.Blocks[i]
 	text := shown(b)
-	n := w.count(b.Kind, text)
+	w.count(b.Kind, text)
 	at := dedup.Place{Rec: uint32(r.N), Block: uint32(i + 1)}
 	switch b.Kind {
 	case record.ToolUse:
@@ -124,18 +126,18 @@ func (w *Workset) block(r *record.Record, i int) string {
 		text = b.Name + " " + text
 	case record.ToolResult:
 		w.answered(b.CallID, at)
-		w.repeated(b.Text, at, n)
+		w.repeated(b.Text, at, text)
 		if !w.stale.live[at] {
 			w.near.add(b.Text, at)
 		}
 	case record.Text:
-		w.repeated(b.Text, at, n)
+		w.repeated(b.Text, at, text)
 	}
 	return indexed(text)
 }
 
-func (w *Workset) repeated(text string, at dedup.Place, tokens int) {
-	if last, again := w.repeats.Add(text, at, tokens); again {
+func (w *Workset) repeated(text string, at dedup.Place, shown string) {
+	if last, again := w.repeats.Add(text, at, func() int { return w.tok.Count(shown) }); again {
 		w.stale.repeat(last, at)
 	}
 }
@@ -150,11 +152,10 @@ func indexed(text string) string {
 	return text[:maxIndexed*3/4] + " " + text[len(text)-maxIndexed/4:]
 }
 
-func (w *Workset) count(k record.BlockKind, text string) int {
-	n := w.tok.Count(text)
+func (w *Workset) count(k record.BlockKind, text string) {
+	n := w.guess.tokens(text)
 	w.blocks = append(w.blocks, newBlockMeta(k, n))
 	w.tokens += n
-	return n
 }
 
 // pairing ties block rblock of record result to the call that it answers.

@@ -1,0 +1,117 @@
+package pack
+
+import (
+	"fmt"
+
+	"ctxfs/internal/record"
+)
+
+// counts holds the exact tokens of blocks that a pack came to, by their number in the log. The rest is guessed only.
+type counts struct {
+	pages [][]uint32 // 1 + tokens; 0 is not counted
+	from  record.History
+	err   error // the first of reading a record in order to count it
+}
+
+const countPage = 256
+
+func (c *counts) get(block int) (tokens int, ok bool) {
+	if page := block / countPage; page < len(c.pages) && c.pages[page] != nil {
+		n := c.pages[page][block%countPage]
+		return int(n) - 1, n > 0
+	}
+	return 0, false
+}
+
+func (c *counts) set(block, tokens int) {
+	for block/countPage >= len(c.pages) {
+		c.pages = append(c.pages, nil)
+	}
+	page := &c.pages[block/countPage]
+	if *page == nil {
+		*page = make([]uint32, countPage)
+	}
+	(*page)[block%countPage] = uint32(tokens) + 1
+}
+
+// readFrom lets exact counts read records from h, and forgets an error of the last time.
+func (c *counts) readFrom(h record.History) { c.from, c.err = h, nil }
+
+// tokensOf is what block k (from 1) of record n counts when shown whole.
+func (w *Workset) tokensOf(n, k int) int {
+	at := int(w.metas[n-1].first) + k - 1
+	tokens, ok := w.exact.get(at)
+	if !ok {
+		w.countRecord(n)
+		if tokens, ok = w.exact.get(at); !ok {
+			tokens = w.blocks[at].tokens()
+		}
+	}
+	return tokens
+}
+
+// countRecord counts the blocks of record n.
+func (w *Workset) countRecord(n int) {
+	first, blocks := int(w.metas[n-1].first), len(w.guessed(n))
+	if w.exact.from == nil || blocks == 0 {
+		return
+	}
+	r, err := load(w.exact.from, n)
+	if err == nil && len(r.Blocks) != blocks {
+		err = fmt.Errorf("messages:%d: it has changed since it was folded", n)
+	}
+	if err != nil {
+		if w.exact.err == nil {
+			w.exact.err = err
+		}
+		return
+	}
+	for i := range r.Blocks {
+		w.exact.set(first+i, min(w.tok.Count(shown(&r.Blocks[i])), maxBlockTokens))
+	}
+}
+
+// load reads record n as packs show it: a line that holds no message is one block.
+func load(h record.History, n int) (*record.Record, error) {
+	r, err := h.Record(n)
+	if err != nil {
+		return nil, err
+	}
+	if plain(&r) {
+		raw, err := h.Raw(n)
+		if err != nil {
+			return nil, err
+		}
+		r.Blocks = []record.Block{{Kind: record.Other, Text: string(raw)}}
+	}
+	return &r, nil
+}
+
+// blocksOf gives the blocks of record n with their exact tokens.
+func (w *Workset) blocksOf(n int) []blockMeta {
+	out := append([]blockMeta(nil), w.guessed(n)...)
+	for i := range out {
+		out[i] = newBlockMeta(out[i].kind(), w.tokensOf(n, i+1))
+	}
+	return out
+}
+
+// cost is what record n takes in a pack, about, when each block may have at most limit tokens.
+func (w *Workset) cost(n, limit int) int {
+	sum := firstMarker - nextMarker
+	for k := range w.guessed(n) {
+		sum += blockCost(w.tokensOf(n, k+1), limit)
+	}
+	return sum
+}
+
+// holdsAll tells whether the whole log fits into room, with at most limit tokens for a block.
+func (w *Workset) holdsAll(room, limit int) bool {
+	if w.measure(limit).upTo(w, w.Len()) > 2*room {
+		return false // no guess is so far off
+	}
+	for n := 1; n <= w.Len() && room >= 0; n++ {
+		room -= w.cost(n, limit)
+	}
+	return room >= 0
+}
