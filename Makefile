@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz bench bench-quality import-table ci clean
+.PHONY: build install install-deps demo test race lint fuzz bench bench-quality bench-dedup import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -46,6 +46,12 @@ bench:
 # Tables of how good packs are, over the conversations in ../shared/data.
 bench-quality:
 	$(GO) run ./internal/quality/bench
+
+# What real sessions take in the chunk store, beside zstd, restic and borg. It needs 4 GB in the temporary folder, and some
+# minutes. A tool that cannot be installed is left out, and the table says so.
+bench-dedup:
+	@scripts/install-deps zstd:zstd restic:restic borg:borgbackup || echo "SKIP: rows of tools that are not here"
+	$(GO) run ./internal/archive/bench
 
 # Each log in ../shared/data imported through a mount: records read and written, tokens of its packs at two budgets.
 import-table: install-deps

@@ -85,6 +85,12 @@ func (d *Dir) Get(id ID) ([]byte, error) {
 	return data, nil
 }
 
+// Has tells whether a blob is there. It does not look at its bytes.
+func (d *Dir) Has(id ID) bool {
+	st, err := d.root.Stat(d.path(id))
+	return err == nil && st.Mode&unix.S_IFMT == unix.S_IFREG
+}
+
 // Each calls fn with the id and size of every blob, in id order, and stops at its first error. Files that are not
 // blobs, or stand where Get does not look, go to odd, which may be nil.
 func (d *Dir) Each(fn func(id ID, size int64) error, odd func(rel string)) error {

@@ -22,12 +22,6 @@ func newDir(t *testing.T) (*Dir, string) {
 	return NewDir(root, "deep/blob", beneath.Owner{}), filepath.Join(top, "deep", "blob")
 }
 
-func TestDirConforms(t *testing.T) {
-	conform(t,
-		func(t *testing.T) store { d, _ := newDir(t); return d },
-		func(s store) store { d := *s.(*Dir); return &d })
-}
-
 // file gives the host path of a blob, as the store format says.
 func file(top string, id ID) string {
 	name := id.String()
