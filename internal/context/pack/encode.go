@@ -26,7 +26,7 @@ func (p *Pack) encode(w *Workset, in Input) error {
 	p.Inputs = w.inputs(in)
 	h := head{Session: in.Session, Agent: in.Agent, Budget: in.Budget, Reserve: in.Reserve, Tokens: p.Tokens, Tokenizer: w.tok.Name(), Source: "none"}
 	if u := w.latestUser(w.Len()); in.Query != "" {
-		h.Query, h.Source = derive.Excerpt(in.Query, 300), "given"
+		h.Query, h.Source = derive.Excerpt(scrub(in.Query), 300), "given"
 	} else if u > 0 {
 		r, err := in.History.Record(u)
 		if err != nil {

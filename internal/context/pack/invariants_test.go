@@ -28,7 +28,7 @@ func broken(w *Workset, in Input, p *Pack) error {
 	if err != nil {
 		return err
 	}
-	for _, check := range []invariant{overBudget, sameJSON, unaccountedRecords, unaccountedFiles, untrueBlocks, splitPairs, noUser, unreadable} {
+	for _, check := range []invariant{overBudget, sameJSON, unaccountedRecords, unaccountedFiles, untrueBlocks, splitPairs, noUser, tornLines, unreadable} {
 		if err := check(w, in, p, page); err != nil {
 			return err
 		}
@@ -250,6 +250,21 @@ func noUser(w *Workset, in Input, p *Pack, page *readPage) error {
 		text, ok := page.blocks[fmt.Sprintf("%d.%d", u, i+1)]
 		if k := r.Blocks[i].Kind; (k == record.Text || k == record.Image) && (!ok || text == "" && shown(&r.Blocks[i]) != "") {
 			return fmt.Errorf("block %d of the latest user message, record %d, is not in", i+1, u)
+		}
+	}
+	return nil
+}
+
+// tornLines checks that files of JSON lines stand in pack.md as whole lines.
+func tornLines(_ *Workset, _ Input, p *Pack, page *readPage) error {
+	for title, text := range page.docs {
+		if !strings.HasSuffix(strings.Fields(title)[1], ".jsonl") {
+			continue
+		}
+		for l := range strings.Lines(text) {
+			if !json.Valid([]byte(l)) && !strings.HasPrefix(l, "[... cut: cat context/") {
+				return fmt.Errorf("%s: a line of it is cut: %q", title, l)
+			}
 		}
 	}
 	return nil
