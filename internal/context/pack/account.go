@@ -43,7 +43,7 @@ func (b *builder) coveredRanges() []swap.Range {
 		if i == maxMissed {
 			break
 		}
-		if !b.has(m.n) {
+		if !b.has(m.n) && !b.w.isBad(m.n) {
 			r := swap.Range{A: m.n, B: m.n}
 			b.omitRange(r, Scores{Relevance: m.score}, outBudget)
 			out = append(out, r)

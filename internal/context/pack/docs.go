@@ -114,7 +114,7 @@ func (b *builder) placeOne(d doc, share int) int {
 	}
 	overhead := b.w.tok.Count(docSection(title, ""))
 	if share < minDoc || share <= overhead+8 && total > 8 {
-		b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: total, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: outBudget, Path: d.path})
+		b.omitFile(d, hash, total, outBudget)
 		return 0
 	}
 	text := scrub(d.text)
@@ -123,12 +123,21 @@ func (b *builder) placeOne(d doc, share int) int {
 	if size > share-overhead {
 		text, kept = b.w.cutFile(text, size, share-overhead, d.path)
 	}
+	if text == "" && size > 0 {
+		b.omitFile(d, hash, size, outLarge)
+		return 0
+	}
 	n := b.page.doc(title, text)
 	b.items = append(b.items, Item{Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note})
 	if kept < size {
-		b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: size - kept, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: outLarge, Path: d.path})
+		b.omitFile(d, hash, size-kept, outLarge)
 	}
 	return n
+}
+
+// omitFile lists d, or what is cut of it.
+func (b *builder) omitFile(d doc, hash string, tokens int, reason string) {
+	b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: tokens, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: reason, Path: d.path})
 }
 
 // cutFile cuts a file's text to limit tokens, its own mark included: between lines, and in a file of JSON lines always so.
@@ -136,19 +145,22 @@ func (w *Workset) cutFile(text string, total, limit int, path string) (string, i
 	jsonl := strings.HasSuffix(path, ".jsonl")
 	mark := "[... cut: cat " + path + "]\n"
 	limit = max(limit-w.tok.Count(mark)-4, 0)
-	n, a := w.tok.Prefix(text, limit*3/4)
+	n, _ := w.tok.Prefix(text, limit*3/4)
 	head := text[:n]
-	if i := strings.LastIndexByte(head, '\n') + 1; jsonl || i > n/2 {
+	if i := strings.LastIndexByte(head, '\n') + 1; jsonl || i > n*3/4 {
 		head = head[:i]
 	} else {
 		head += "\n"
 	}
-	n, c := w.tok.Suffix(text[n:], limit-limit*3/4)
+	a := w.tok.Count(head)
+	n, c := w.tok.Suffix(text[n:], limit-a)
 	tail := text[len(text)-n:]
-	if i := strings.IndexByte(tail, '\n') + 1; i > 0 && (jsonl || i < n/2) {
+	if i := strings.IndexByte(tail, '\n') + 1; jsonl || i > 0 && i < n/2 {
 		tail = tail[i:]
-	} else if jsonl {
-		tail = ""
+		c = w.tok.Count(tail)
+	}
+	if jsonl && head+tail == "" {
+		return "", 0
 	}
 	return head + mark + tail, min(a+c, total-1)
 }
