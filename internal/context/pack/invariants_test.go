@@ -312,12 +312,12 @@ func otherBytes(w *Workset, o Omitted, data []byte) error {
 	r, err := swap.ParseRange(o.Range)
 	n := r.A
 	for l := range strings.Lines(string(data)) {
-		if n > r.B || swap.Sum([]byte(l)) != w.tree.Hash(swap.Range{A: n, B: n}) {
+		if n > r.B || swap.Sum([]byte(l)) != w.hash(swap.Range{A: n, B: n}) {
 			return fmt.Errorf("%s: the line of record %d is another one", o.Path, n)
 		}
 		n++
 	}
-	if err != nil || n != r.B+1 || w.tree.Hash(r).String() != o.Hash {
+	if err != nil || n != r.B+1 || w.hash(r).String() != o.Hash {
 		return fmt.Errorf("%s: %d lines, %v", o.Path, n-r.A, err)
 	}
 	return nil
