@@ -29,7 +29,7 @@ type touch struct {
 type Ref struct {
 	ID      string `json:"id"`
 	Path    string `json:"path"`
-	Kind    string `json:"kind"` // file
+	Kind    string `json:"kind"` // file or tool_output
 	Summary string `json:"summary"`
 	Source  string `json:"source"`
 }
@@ -107,7 +107,8 @@ func (s *State) LatestRefs(upTo, count int) []byte {
 	return out.Bytes()
 }
 
-// Refs writes refs.jsonl as of record upTo: the files that tool calls named, in order of first mention.
+// Refs writes refs.jsonl as of record upTo: the files that tool calls named, in order of first mention, and the large
+// outputs that tools gave.
 func (s *State) Refs(upTo int) []byte {
 	var out bytes.Buffer
 	for i := range s.files {
@@ -115,6 +116,7 @@ func (s *State) Refs(upTo int) []byte {
 			line(&out, r)
 		}
 	}
+	s.outputRefs(&out, upTo)
 	return out.Bytes()
 }
 
