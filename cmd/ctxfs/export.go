@@ -17,6 +17,7 @@ import (
 
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
+	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
@@ -160,7 +161,14 @@ func (e *exporter) tree(name string) error {
 
 // named writes the blobs that the records name.
 func (e *exporter) named() error {
-	blobs := cas.NewDir(e.store.Dir(), path.Join(session.OwnerRel(e.x.Rel()), session.StateDir, "blob"), beneath.Owner{})
+	blobs, err := session.OpenCold(e.store.Dir(), session.OwnerRel(e.x.Rel()), chunkstore.Options{ReadOnly: true})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // the owner has none
+	}
+	if err != nil {
+		return err
+	}
+	defer blobs.Close()
 	return blobs.Each(func(id cas.ID, _ int64) error {
 		if !e.blobs[id.String()] {
 			return nil

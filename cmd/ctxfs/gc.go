@@ -1,16 +1,19 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"path"
+	"path/filepath"
 	"strconv"
 	"time"
 
 	"ctxfs/internal/gc"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
-	"ctxfs/internal/verify"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 // storeFlags say which store a command works on.
@@ -40,98 +43,155 @@ func (s *storeFlags) open() (*session.Store, error) {
 	return session.Open(s.store, opt)
 }
 
+// gcFlags are the flags of gc.
+type gcFlags struct {
+	storeFlags
+	dry, asJSON bool
+	after       string
+}
+
 func newGC() *cobra.Command {
-	var s storeFlags
-	var dry, asJSON bool
+	var f gcFlags
 	cmd := &cobra.Command{
-		Use: "gc", Short: "remove what nothing needs any more; never history",
-		Long: `Remove temporary files that crashes left and blobs that no record names, when they are an hour old. History is never
-touched. It works beside a running mount. With --dry-run it only prints the plan.`,
-		Example: "  ctxfs gc --dry-run\n  ctxfs gc --store /var/lib/ctxfs --json", Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := s.open()
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			plan, err := gc.Make(store, time.Now())
-			if err != nil {
-				return err
-			}
-			return carryOut(cmd, store, plan, dry, asJSON)
-		},
+		Use: "gc", Short: "give back what nothing needs any more; never history",
+		Long: `Make a plan, and carry it out: remove what crashes left and blobs that no record names, when they are an hour old; archive
+or delete the sessions whose context/gc.policy says so (archive_after=90d; delete_after=365d with keep_messages=0 and
+keep_events=0); write cold files anew that are largely dead. Other history is never touched. It works beside a running
+mount, which it asks for what only the daemon may do, and can be killed at any point.
+
+Exit codes: 0 done, 1 a part failed (the rest is done), 10 another gc works on the store, 12 there is no such store.`,
+		Example: "  ctxfs gc --dry-run\n  ctxfs gc --store /var/lib/ctxfs --json\n  17 4 * * * ctxfs gc --archive-after 90d     (crontab)", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	s.add(cmd)
-	cmd.Flags().BoolVarP(&dry, "dry-run", "n", false, "print the plan, remove nothing")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the plan as JSON")
+	f.add(cmd)
+	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "print the plan with sizes and reasons, do nothing")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the plan, and what was done, as JSON")
+	cmd.Flags().StringVar(&f.after, "archive-after", "", "archive sessions that rest for so long and whose policy does not say archive_after (90d, 12h)")
 	return cmd
 }
 
-func carryOut(cmd *cobra.Command, store *session.Store, plan *gc.Plan, dry, asJSON bool) error {
-	out := cmd.OutOrStdout()
-	if asJSON {
-		if err := printJSON(out, plan); err != nil {
+func (f *gcFlags) run(cmd *cobra.Command) error {
+	opt := gc.Options{Now: time.Now()}
+	if f.after != "" {
+		policy, err := session.ParsePolicy([]byte("archive_after=" + f.after))
+		if err != nil {
+			return usageError{err.Error()}
+		}
+		opt.ArchiveAfter = policy.ArchiveAfter
+	}
+	store, err := f.open()
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if !f.dry {
+		release, err := gc.Lock(store)
+		if err != nil {
 			return err
 		}
-	} else if dry {
-		for _, a := range plan.Actions {
-			fmt.Fprintf(out, "%10d  %s  (%s)\n", a.Bytes, printable(a.Path), a.Reason)
-		}
+		defer release()
 	}
-	freed, verb := plan.Bytes, "would free"
-	if !dry {
-		var err error
-		if freed, err = gc.Run(store, plan); err != nil {
-			return err
-		}
-		verb = "freed"
+	plan, err := gc.Make(store, opt)
+	if err != nil {
+		return err
 	}
-	if !asJSON {
-		fmt.Fprintf(out, "gc: %d files, %s %d bytes\n", len(plan.Actions), verb, freed)
+	if f.dry {
+		return f.showPlan(cmd, plan)
 	}
-	return nil
+	keep, err := newKeeper(store)
+	if err != nil {
+		return err
+	}
+	defer keep.close()
+	r, err := gc.Run(store, plan, keep)
+	return errors.Join(f.showResult(cmd, plan, r), err)
 }
 
-func newVerify() *cobra.Command {
-	var s storeFlags
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use: "verify", Short: "read a whole store and tell what is wrong with it",
-		Long:    "Read every log, control file and blob of a store and tell what is wrong. Nothing is changed. Exits 3 when there are problems.",
-		Example: "  ctxfs verify\n  ctxfs verify --store /var/lib/ctxfs --json | jq .problems", Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			store, err := s.open()
-			if err != nil {
-				return err
-			}
-			defer store.Close()
-			r, err := verify.Store(store)
-			if err != nil {
-				return err
-			}
-			return showReport(cmd, r, asJSON)
-		},
+func (f *gcFlags) showPlan(cmd *cobra.Command, plan *gc.Plan) error {
+	out := cmd.OutOrStdout()
+	if f.asJSON {
+		return printJSON(out, plan)
 	}
-	s.add(cmd)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print the report as JSON")
-	return cmd
+	for _, a := range plan.Actions {
+		fmt.Fprintf(out, "%-7s  %10d  %s  (%s)\n", a.Do, a.Bytes, printable(a.Path), a.Reason)
+	}
+	_, err := fmt.Fprintf(out, "gc: %s, would free %d bytes\n", count(len(plan.Actions), "action"), plan.Bytes)
+	return err
 }
 
-func showReport(cmd *cobra.Command, r *verify.Report, asJSON bool) error {
+func (f *gcFlags) showResult(cmd *cobra.Command, plan *gc.Plan, r gc.Result) error {
 	out := cmd.OutOrStdout()
-	if asJSON {
-		if err := printJSON(out, r); err != nil {
+	if f.asJSON {
+		return printJSON(out, struct {
+			*gc.Plan
+			Result gc.Result `json:"result"`
+		}{plan, r})
+	}
+	_, err := fmt.Fprintf(out, "gc: %s done, %d open sessions left, %d bytes archived, %d bytes freed\n", count(r.Done, "action"), r.Busy, r.Archived, r.Freed)
+	return err
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// keeper has sessions archived and deleted by whoever holds the store: its mount, else this process.
+type keeper struct {
+	own   *session.Store // nil: the mount at point holds the store
+	point string
+}
+
+func newKeeper(store *session.Store) (*keeper, error) {
+	own, err := session.Open(store.Path(), session.Options{})
+	var rule *session.Error
+	if !errors.As(err, &rule) || rule.Kind != session.Locked {
+		return &keeper{own: own}, err
+	}
+	point, err := mountOf(store.Path())
+	return &keeper{point: point}, err
+}
+
+// mountOf finds the mount that serves a store.
+func mountOf(store string) (string, error) {
+	list, err := mounts.List()
+	if err != nil {
+		return "", err
+	}
+	for _, m := range list {
+		if status, err := mounts.Status(m.Point); err == nil && status["store"] == store {
+			return m.Point, nil
+		}
+	}
+	return "", nil
+}
+
+func (k *keeper) close() {
+	if k.own != nil {
+		k.own.Close()
+	}
+}
+
+func (k *keeper) Archive(rel string) error {
+	return k.order(rel, "archive", func(x *session.Session) error { _, err := x.Archive(); return err })
+}
+
+func (k *keeper) Delete(rel string) error {
+	return k.order(rel, "delete", func(x *session.Session) error { return x.Container().Delete(x.Name()) })
+}
+
+func (k *keeper) order(rel, order string, here func(*session.Session) error) error {
+	switch {
+	case k.own != nil:
+		x, err := lookSession(k.own, path.Dir(path.Dir(rel)), path.Base(rel))
+		if err != nil {
 			return err
 		}
-	} else {
-		for _, p := range r.Problems {
-			fmt.Fprintf(out, "%s: %s\n", printable(p.Path), printable(p.Text))
-		}
-		fmt.Fprintf(out, "verify: %d sessions, %d records, %d events, %d blobs, %d bytes read, %d in quarantine, %d problems\n",
-			r.Sessions, r.Records, r.Events, r.Blobs, r.Bytes, r.Quarantined, len(r.Problems))
+		return here(x)
+	case k.point == "":
+		return unix.EBUSY // a program without a mount works on the store
 	}
-	if len(r.Problems) > 0 {
-		return problems{fmt.Sprintf("the store has %d problems", len(r.Problems))}
-	}
-	return nil
+	return mountOrder(filepath.Join(k.point, rel), order)
 }

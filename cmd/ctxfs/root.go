@@ -138,6 +138,13 @@ func exactArgs(n int) cobra.PositionalArgs {
 	}
 }
 
+func someArgs(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return exactArgs(1)(cmd, args)
+	}
+	return nil
+}
+
 func atMostOneArg(cmd *cobra.Command, args []string) error {
 	if len(args) > 1 {
 		return exactArgs(1)(cmd, args)

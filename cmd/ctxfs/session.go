@@ -16,11 +16,11 @@ import (
 
 func newSession() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "session", Short: "list, export and delete sessions",
+		Use: "session", Short: "list, archive, export, restore and delete sessions",
 		Example: "  ctxfs session list\n  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes",
 		Args:    knownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSessionList(), newSessionExport(), newSessionRestore(), newSessionDelete())
+	cmd.AddCommand(newSessionList(), newSessionExport(), newSessionArchive(), newSessionRestore(), newSessionDelete())
 	return cmd
 }
 
@@ -102,16 +102,34 @@ func listContainer(c *session.Container) ([]sessionRow, error) {
 	return rows, nil
 }
 
+func newSessionArchive() *cobra.Command {
+	return &cobra.Command{
+		Use: "archive SESSION-PATH...", Short: "move the logs of sessions at rest into compressed storage",
+		Long: `Move the logs of sessions that nobody has open into their owner's cold store, where they take about a tenth. The mount
+shows the same bytes, and takes appends, as before. A log's plain file goes only when what was stored has been read back
+and compared. To have it done by age, say archive_after=90d in context/gc.policy.`,
+		Example: "  ctxfs session archive /ctx/home/1000/agent/coder/session/fix-42", Args: someArgs,
+		RunE: func(_ *cobra.Command, args []string) error {
+			var errs []error
+			for _, p := range args {
+				errs = append(errs, orderSession(p, "archive", func(x *session.Session) error { _, err := x.Archive(); return err }))
+			}
+			return errors.Join(errs...)
+		},
+	}
+}
+
 func newSessionRestore() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "restore --from FILE SESSION-PATH", Short: "make a session of an exported one",
-		Long: `Make a session of a file that ctxfs session export wrote: history byte for byte, and what stood under context/. It is a new
-session, with an identity of its own, idle, at the root's top.`,
-		Example: "  ctxfs session restore --from fix-42.tar /ctx/home/1000/agent/coder/session/fix-42-again", Args: exactArgs(1),
+		Use: "restore [--from FILE] SESSION-PATH", Short: "give an archived session its plain logs back, or make one of an exported one",
+		Long: `Give an archived session its plain logs back. With --from, make a session of a file that ctxfs session export wrote:
+history byte for byte, and what stood under context/. That is a new session, with an identity of its own, idle, at the
+root's top.`,
+		Example: "  ctxfs session restore /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs session restore --from fix-42.tar /ctx/home/1000/agent/coder/session/fix-42-again", Args: exactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if from == "" {
-				return usageError{"--from names the exported file"}
+				return orderSession(args[0], "restore", func(x *session.Session) error { return x.Unarchive() })
 			}
 			return restoreFrom(from, args[0])
 		},

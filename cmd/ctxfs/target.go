@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"ctxfs/internal/beneath"
-	"ctxfs/internal/cas"
+	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 )
@@ -27,7 +27,7 @@ type target interface {
 type sink struct {
 	dir              string // the session's directory, for people
 	messages, events lineWriter
-	blobs            *cas.Dir
+	blobs            *chunkstore.Store
 }
 
 type lineWriter interface {
@@ -43,7 +43,9 @@ func (s *sink) Blob(data []byte) (string, error) {
 	return id.String(), err
 }
 
-func (s *sink) close() error { return errors.Join(s.messages.close(), s.events.close()) }
+func (s *sink) close() error {
+	return errors.Join(s.messages.close(), s.events.close(), s.blobs.Close())
+}
 
 func (f *importFlags) target() (target, error) {
 	if f.store == "" {
@@ -103,7 +105,11 @@ func (m *mountTarget) create(agent, name string) (*sink, error) {
 		messages.close()
 		return nil, err
 	}
-	return &sink{dir: dir, messages: messages, events: events, blobs: cas.NewDir(m.store, path.Join(home, session.StateDir, "blob"), beneath.Owner{})}, nil
+	blobs, err := session.OpenCold(m.store, home, chunkstore.Options{})
+	if err != nil {
+		return nil, errors.Join(err, messages.close(), events.close())
+	}
+	return &sink{dir: dir, messages: messages, events: events, blobs: blobs}, nil
 }
 
 func existsHint(err error, name string) error {
@@ -154,7 +160,10 @@ func (s *storeTarget) create(agent, name string) (*sink, error) {
 	if err != nil {
 		return nil, existsHint(err, name)
 	}
-	blobs := cas.NewDir(s.store.Dir(), path.Join(owner, session.StateDir, "blob"), beneath.Owner{UID: int(s.by.UID), GID: int(s.by.GID)})
+	blobs, err := session.OpenCold(s.store.Dir(), owner, chunkstore.Options{Owner: beneath.Owner{UID: int(s.by.UID), GID: int(s.by.GID)}})
+	if err != nil {
+		return nil, err
+	}
 	return &sink{dir: filepath.Join(s.store.Path(), x.Rel()), messages: &logLines{x: x, name: session.Messages}, events: &logLines{x: x, name: session.Events}, blobs: blobs}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"ctxfs/internal/cas"
 	"ctxfs/internal/chunkstore"
@@ -132,4 +133,13 @@ func readColumns(b []byte) (cols [3][]byte, err error) {
 		return cols, fmt.Errorf("%w: columns", ErrCorrupt)
 	}
 	return cols, nil
+}
+
+// SizeOf reads the length of the log from an index's head alone: it is checked only when the index is parsed.
+func SizeOf(index io.ReaderAt) (int64, error) {
+	var head [headSize]byte
+	if _, err := index.ReadAt(head[:], 0); err != nil || string(head[:8]) != magic {
+		return 0, fmt.Errorf("%w: not an index", ErrCorrupt)
+	}
+	return int64(binary.LittleEndian.Uint64(head[40:])), nil
 }

@@ -1,6 +1,7 @@
 package beneath
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -60,7 +61,7 @@ type Owner struct {
 // WriteFile puts data at rel in one step: a reader, and a crash at any point, meets the old bytes or the new, never
 // a mix. The data is on disk when it returns.
 func (d *Dir) WriteFile(rel string, data []byte, perm uint32, own Owner) error {
-	tmp, err := d.writeTemp(path.Dir(rel), data, perm, own)
+	tmp, err := d.WriteTemp(path.Dir(rel), bytes.NewReader(data), perm, own)
 	if err != nil {
 		return err
 	}
@@ -71,14 +72,14 @@ func (d *Dir) WriteFile(rel string, data []byte, perm uint32, own Owner) error {
 	return d.Sync(path.Dir(rel))
 }
 
-// writeTemp writes data to a new file in dir, synced, and gives its path.
-func (d *Dir) writeTemp(dir string, data []byte, perm uint32, own Owner) (string, error) {
+// WriteTemp writes what r gives to a new file in dir, synced, and gives its path: to be renamed to its place.
+func (d *Dir) WriteTemp(dir string, r io.Reader, perm uint32, own Owner) (string, error) {
 	tmp := path.Join(dir, TempPrefix+randomName())
 	f, err := d.OpenFile(tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, perm)
 	if err != nil {
 		return "", err
 	}
-	_, err = f.Write(data)
+	_, err = io.Copy(f, r)
 	if err == nil {
 		err = settle(f, perm, own)
 	}

@@ -71,6 +71,11 @@ func (f *FS) do(n node, order string) error {
 		f.table.remove(parent, name)
 		f.server.EntryNotify(parent, name) // ENOENT: the kernel does not hold the name
 		return nil
+	case "archive":
+		_, err := x.Archive()
+		return err
+	case "restore":
+		return x.Unarchive()
 	}
 	return unix.EINVAL
 }

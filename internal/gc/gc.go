@@ -1,46 +1,63 @@
-// Package gc removes from a store what nothing needs: first a plan, then its execution. It never touches
-// messages.jsonl and events.jsonl (Context Runtime ABI, Context GC); it works beside a running mount.
+// Package gc gives back what nothing needs: first a plan, then its execution. It archives and deletes sessions only as
+// their own policies say, never touches a line of history otherwise (Context Runtime ABI, Context GC), and works beside
+// a running mount.
 package gc
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
 	"time"
 
 	"ctxfs/internal/beneath"
-	"ctxfs/internal/cas"
 	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
 )
 
+// What an action does.
+const (
+	Remove  = "remove"  // a file or folder that a crash left
+	Archive = "archive" // a session's logs go into the owner's cold store
+	Delete  = "delete"  // a session, history and all
+	Compact = "compact" // a file of the cold store goes, or is written anew without what nothing needs
+)
+
 // Action is one step of a plan.
 type Action struct {
-	Path   string `json:"path"` // relative to the store
-	Bytes  int64  `json:"bytes"`
+	Do     string `json:"do"`
+	Path   string `json:"path"`  // relative to the store
+	Bytes  int64  `json:"bytes"` // that it is about: those of the logs for Archive, else about what becomes free
 	Reason string `json:"reason"`
 	all    bool   // Path is a folder that goes with all that is in it
 }
 
-// Plan is what a run would remove.
+// Plan is what a run would do.
 type Plan struct {
 	Actions []Action `json:"actions"`
-	Bytes   int64    `json:"bytes"`
+	Bytes   int64    `json:"bytes"` // of all actions but Archive
+	owners  []string // those that have a cold store
 	before  time.Time
+}
+
+// Options of a plan.
+type Options struct {
+	Now time.Time // ages are counted from it
+	// ArchiveAfter is for sessions whose gc.policy does not say archive_after; 0: they stay.
+	ArchiveAfter time.Duration
 }
 
 // grace is how old a thing must be before it counts as left behind: a writer may be about to name it.
 const grace = time.Hour
 
-// Make looks through the store. now is the time that ages are counted from. When a file that may name blobs cannot be
-// read, there is no plan.
-func Make(store *session.Store, now time.Time) (*Plan, error) {
-	p := &planner{dir: store.Dir(), plan: &Plan{Actions: []Action{}, before: now.Add(-grace)}}
+// Make looks through the store, and changes nothing. When a file that may name blobs cannot be read, there is no plan.
+func Make(store *session.Store, opt Options) (*Plan, error) {
+	p := &planner{store: store, dir: store.Dir(), opt: opt, plan: &Plan{Actions: []Action{}, before: opt.Now.Add(-grace)}}
+	if err := store.EachContainer(p.container); err != nil {
+		return nil, err
+	}
 	for _, top := range []string{session.StateDir, "agent", "model"} {
 		if err := p.temps(top); err != nil {
 			return nil, err
@@ -64,9 +81,17 @@ func Make(store *session.Store, now time.Time) (*Plan, error) {
 }
 
 type planner struct {
+	store *session.Store
 	dir   *beneath.Dir
+	opt   Options
 	plan  *Plan
-	named map[string]bool // blob ids that an owner's logs and files name
+}
+
+func (p *planner) add(a Action) {
+	p.plan.Actions = append(p.plan.Actions, a)
+	if a.Do != Archive {
+		p.plan.Bytes += a.Bytes
+	}
 }
 
 // list gives a folder's entries; one that is not there, or went away, is empty.
@@ -78,10 +103,9 @@ func (p *planner) list(rel string) ([]fs.DirEntry, error) {
 	return entries, err
 }
 
-// owner plans for one owner: leftover temporary files, and blobs that no log and no file of the owner names.
+// owner plans for one owner: leftover temporary files, deleted sessions, and the cold store.
 func (p *planner) owner(rel string) error {
-	p.named = map[string]bool{}
-	if err := p.walk(rel); err != nil {
+	if err := p.leftovers(rel); err != nil {
 		return err
 	}
 	state := path.Join(rel, session.StateDir)
@@ -91,13 +115,17 @@ func (p *planner) owner(rel string) error {
 	if err := p.trash(path.Join(state, session.Trash)); err != nil {
 		return err
 	}
-	blobs := cas.NewDir(p.dir, path.Join(state, "blob"), beneath.Owner{})
-	return blobs.Each(func(id cas.ID, size int64) error {
-		if !p.named[id.String()] {
-			p.old(path.Join(state, "blob", id.String()[7:9], id.String()), "no record names this blob")
-		}
-		return nil
-	}, nil)
+	list, found, err := planCold(p.store, rel, p.plan.before)
+	if err != nil {
+		return err
+	}
+	if found {
+		p.plan.owners = append(p.plan.owners, rel)
+	}
+	for _, a := range list {
+		p.add(a)
+	}
+	return nil
 }
 
 // trash plans for the sessions that were deleted, and that a crash left on their way out. No age is asked: who deletes
@@ -108,12 +136,11 @@ func (p *planner) trash(rel string) error {
 		return err
 	}
 	for _, e := range entries {
-		a := Action{Path: path.Join(rel, e.Name()), Reason: "deleted session that a crash left", all: true}
+		a := Action{Do: Remove, Path: path.Join(rel, e.Name()), Reason: "deleted session that a crash left", all: true}
 		if a.Bytes, err = p.size(a.Path); err != nil {
 			return err
 		}
-		p.plan.Actions = append(p.plan.Actions, a)
-		p.plan.Bytes += a.Bytes
+		p.add(a)
 	}
 	return nil
 }
@@ -161,33 +188,27 @@ func (p *planner) temps(rel string) error {
 }
 
 // temp plans for a file if it is a temporary one, and tells whether it is.
-func (p *planner) temp(rel string, e fs.DirEntry) bool {
-	if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), beneath.TempPrefix) {
-		return false
+func (p *planner) temp(rel string, e fs.DirEntry) {
+	if e.Type().IsRegular() && strings.HasPrefix(e.Name(), beneath.TempPrefix) {
+		p.old(rel, "temporary file that a crash left")
 	}
-	p.old(rel, "temporary file that a crash left")
-	return true
 }
 
-// walk visits every file of the owner but what is in its state folder and its agents' roots.
-func (p *planner) walk(rel string) error {
+// leftovers visits every folder of the owner but its state folder and its agents' roots, and plans for the temporary
+// files there.
+func (p *planner) leftovers(rel string) error {
 	entries, err := p.list(rel)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
 		sub := path.Join(rel, e.Name())
-		switch {
-		case e.IsDir() && (e.Name() == session.StateDir || isRoot(sub)):
-		case e.IsDir():
-			err = p.walk(sub)
-		case p.temp(sub, e):
-		case e.Type().IsRegular():
-			err = p.scan(sub)
+		if e.IsDir() && e.Name() != session.StateDir && !isRoot(sub) {
+			if err := p.leftovers(sub); err != nil {
+				return err
+			}
 		}
-		if err != nil {
-			return err
-		}
+		p.temp(sub, e)
 	}
 	return nil
 }
@@ -198,70 +219,31 @@ func isRoot(rel string) bool {
 	return len(parts) == 5 && parts[4] == "root"
 }
 
-// scan notes the blob ids that a file names.
-func (p *planner) scan(rel string) error {
-	f, err := p.dir.OpenFile(rel, unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it went away meanwhile
-	}
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := scanIDs(f, func(id string) { p.named[id] = true }); err != nil {
-		return fmt.Errorf("%s may name blobs, and cannot be read: %w", rel, err)
-	}
-	return nil
-}
-
-const readSize = 1 << 20
-
-// scanIDs gives the blob ids in r to note, some more than once.
-func scanIDs(r io.Reader, note func(id string)) error {
-	const idLen = len("blake3-") + 64
-	buf := make([]byte, readSize)
-	keep := 0
-	for {
-		n, err := r.Read(buf[keep:])
-		chunk := buf[:keep+n]
-		for at := 0; ; {
-			i := bytes.Index(chunk[at:], []byte("blake3-"))
-			if i < 0 || at+i+idLen > len(chunk) {
-				break
-			}
-			if id := chunk[at+i : at+i+idLen]; isID(id) {
-				note(string(id))
-			}
-			at += i + 1
-		}
-		keep = copy(buf, chunk[max(0, len(chunk)-idLen):]) // an id may go on in what comes next
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// isID tells whether s, which starts as an id does, is one. It is asked often, and mostly of ids.
-func isID(s []byte) bool {
-	for _, c := range s[len("blake3-"):] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
-
 // old adds a file to the plan when it is old enough.
 func (p *planner) old(rel, reason string) {
 	st, err := p.dir.Stat(rel)
 	if err != nil || young(st, p.plan.before) {
 		return
 	}
-	p.plan.Actions = append(p.plan.Actions, Action{Path: rel, Bytes: st.Size, Reason: reason})
-	p.plan.Bytes += st.Size
+	p.add(Action{Do: Remove, Path: rel, Bytes: st.Size, Reason: reason})
 }
 
 func young(st unix.Stat_t, before time.Time) bool { return !time.Unix(st.Mtim.Unix()).Before(before) }
+
+// container plans what the policies of an agent's sessions say.
+func (p *planner) container(c *session.Container) error {
+	names, err := c.Names()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, name := range names {
+		x, serr := c.Session(name)
+		if serr == nil {
+			serr = p.session(x)
+		}
+		if serr != nil && !errors.Is(serr, fs.ErrNotExist) { // it went away meanwhile
+			return fmt.Errorf("%s/%s: %w", c.SessionsRel(), name, serr)
+		}
+	}
+	return err
+}

@@ -1,10 +1,11 @@
 package gc
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
+	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/session"
 )
 
@@ -26,12 +28,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
+const owner = "home/1000"
+
 // fixture is a store with one session, and the clock of the test.
 type fixture struct {
 	t     *testing.T
 	store *session.Store
 	x     *session.Session
-	blobs *cas.Dir
 	now   time.Time
 }
 
@@ -44,20 +47,38 @@ func newFixture(t *testing.T) *fixture {
 	must(t, err)
 	x, err := c.Create("s", session.Caller{UID: 1000, GID: 1000})
 	must(t, err)
-	return &fixture{t: t, store: store, x: x, blobs: cas.NewDir(store.Dir(), "home/1000/.ctxfs/blob", beneath.Owner{}), now: time.Now()}
+	return &fixture{t: t, store: store, x: x, now: time.Now()}
 }
 
 // blob puts data as it stands after age.
 func (f *fixture) blob(data string, age time.Duration) cas.ID {
 	f.t.Helper()
-	id, err := f.blobs.Put([]byte(data))
+	cold := f.cold(chunkstore.Options{Now: func() time.Time { return f.now.Add(-age) }})
+	id, err := cold.Put([]byte(data))
 	must(f.t, err)
-	f.age(f.blobPath(id), age)
+	must(f.t, cold.Close())
 	return id
 }
 
-func (f *fixture) blobPath(id cas.ID) string {
-	return path.Join("home/1000/.ctxfs/blob", id.String()[7:9], id.String())
+func (f *fixture) cold(opt chunkstore.Options) *chunkstore.Store {
+	f.t.Helper()
+	cold, err := session.OpenCold(f.store.Dir(), owner, opt)
+	must(f.t, err)
+	return cold
+}
+
+// left lists the blobs that are there.
+func (f *fixture) left() (texts []string) {
+	f.t.Helper()
+	cold := f.cold(chunkstore.Options{ReadOnly: true})
+	defer cold.Close()
+	must(f.t, cold.Each(func(id cas.ID, _ int64) error {
+		data, err := cold.Get(id)
+		texts = append(texts, string(data))
+		return err
+	}, nil))
+	slices.Sort(texts)
+	return texts
 }
 
 func (f *fixture) age(rel string, age time.Duration) {
@@ -77,7 +98,7 @@ func (f *fixture) file(rel, data string, age time.Duration) {
 
 func (f *fixture) plan() []string {
 	f.t.Helper()
-	plan, err := Make(f.store, f.now)
+	plan, err := Make(f.store, Options{Now: f.now})
 	must(f.t, err)
 	var paths []string
 	var sum int64
@@ -113,7 +134,7 @@ func TestNothing(t *testing.T) {
 	empty, err := session.Open(t.TempDir(), session.Options{})
 	must(t, err)
 	defer empty.Close()
-	plan, err := Make(empty, f.now)
+	plan, err := Make(empty, Options{Now: f.now})
 	if err != nil || plan.Actions == nil || len(plan.Actions) != 0 {
 		t.Errorf("an empty store: %+v, %v", plan, err)
 	}
@@ -124,7 +145,7 @@ func TestTemps(t *testing.T) {
 	f := newFixture(t)
 	var stale []string
 	for _, dir := range []string{f.x.Rel(), f.x.Rel() + "/context", f.x.Rel() + "/context/pinned", "home/1000", "home/1000/.ctxfs/quarantine",
-		"home/1000/.ctxfs/blob/ab", "shared/team/agent/coder/session/s"} {
+		"shared/team/agent/coder/session/s"} {
 		f.file(dir+"/"+beneath.TempPrefix+"old", "half", old)
 		f.file(dir+"/"+beneath.TempPrefix+"new", "half", time.Minute)
 		f.file(dir+"/notes", "kept", old)
@@ -134,23 +155,81 @@ func TestTemps(t *testing.T) {
 	f.want(stale...)
 }
 
-// TestBlobs: a blob that nothing names goes, once it is old; one that any file of the same owner names stays.
+// TestAlive: a blob is alive when any file of the same owner names it.
+func TestAlive(t *testing.T) {
+	f := newFixture(t)
+	want := map[string]bool{}
+	name := func(rel, before, blob, after string) {
+		id := cas.Sum([]byte(blob)).String()
+		f.file(rel, before+id+after, old)
+		want[id] = true
+	}
+	name(f.x.Rel()+"/messages.jsonl", `{"ref":"`, "in messages", "\"}\n")
+	name(f.x.Rel()+"/events.jsonl", "{\"x\":\"", "in events", "\"}\n")
+	name(f.x.Rel()+"/context/pinned/a.ref", "", "pinned", "\n")
+	name(f.x.Rel()+"/context/child/c/artifact/deep/f", "x", "artifact", "0")
+	name("home/1000/agent/coder/session/index-like", "blake3-blake3-", "after a false start", "")
+	f.file("home/2000/agent/coder/session/s/messages.jsonl", cas.Sum([]byte("named by another owner only")).String(), old)
+	f.file("home/1000/agent/coder/root/file", cas.Sum([]byte("named in the agent's root only")).String(), old)
+	for range 2 { // plain, then archived
+		live, err := alive(f.store, owner)
+		must(t, err)
+		if !maps.Equal(live.blobs, want) {
+			t.Errorf("alive: %v, want %v", live.blobs, want)
+		}
+		_, err = f.x.Archive()
+		must(t, err)
+	}
+	live, err := alive(f.store, owner)
+	must(t, err)
+	if len(live.extents) == 0 {
+		t.Error("an archived log has no extents")
+	}
+}
+
+// big is a text that fills more than a frame of the cold store, and does not shrink.
+func big(seed byte) string {
+	data := make([]byte, chunkstore.FrameSize+chunkstore.FrameSize/8)
+	_, _ = rand.NewChaCha8([32]byte{seed}).Read(data) // never fails
+	return string(data)
+}
+
+// TestBlobs: a blob that nothing names goes, once it is old and its frame is full.
 func TestBlobs(t *testing.T) {
 	f := newFixture(t)
-	name := func(rel, data string) { f.file(rel, data, old) }
-	lost, young := f.blob("lost", old), f.blob("young", 59*time.Minute)
-	_ = young
-	name(f.x.Rel()+"/messages.jsonl", `{"ref":"`+f.blob("in messages", old).String()+`"}`+"\n")
-	name(f.x.Rel()+"/events.jsonl", "{}\n"+f.blob("in events", old).String())
-	name(f.x.Rel()+"/context/pinned/a.ref", f.blob("pinned", old).String()+"\n"+f.blob("pinned 2", old).String())
-	name(f.x.Rel()+"/context/child/c/artifact/deep/f", "x"+f.blob("artifact", old).String()+"0")
-	name("home/1000/agent/coder/session/index-like", "blake3-blake3-"+f.blob("after a false start", old).String())
-	foreign := f.blob("named by another owner only", old)
-	name("home/2000/agent/coder/session/s/messages.jsonl", foreign.String())
-	inRoot := f.blob("named in the agent's root only", old)
-	name("home/1000/agent/coder/root/file", inRoot.String())
-	f.want(f.blobPath(lost), f.blobPath(foreign), f.blobPath(inRoot))
+	lost, young, named := big(1), big(2), big(3)
+	f.blob(lost, old)
+	f.blob(young, 59*time.Minute)
+	f.file(f.x.Rel()+"/messages.jsonl", `{"ref":"`+f.blob(named, old).String()+"\"}\n", old)
+	f.blob("fills the last frame", 0)
+	r := f.run(t)
+	if left := f.left(); slices.Contains(left, lost) || !slices.Contains(left, young) || !slices.Contains(left, named) {
+		t.Errorf("%d blobs are left", len(left))
+	}
+	if r.Freed < int64(len(lost))*9/10 {
+		t.Errorf("%+v for a blob of %d bytes", r, len(lost))
+	}
+	if r := f.run(t); r.Done != 0 || r.Freed != 0 {
+		t.Errorf("a second run: %+v", r)
+	}
 }
+
+func (f *fixture) run(t *testing.T) Result {
+	t.Helper()
+	plan, err := Make(f.store, Options{Now: f.now})
+	must(t, err)
+	r, err := Run(f.store, plan, f)
+	must(t, err)
+	return r
+}
+
+// fixture is a Keeper.
+func (f *fixture) Archive(rel string) error {
+	_, err := f.x.Archive()
+	return err
+}
+
+func (f *fixture) Delete(rel string) error { return f.x.Container().Delete(path.Base(rel)) }
 
 // TestStraddle moves an id over the edge of the read buffer, byte by byte.
 func TestStraddle(t *testing.T) {
@@ -187,18 +266,18 @@ func TestUnreadable(t *testing.T) {
 // TestOddFiles: what does not belong in a store neither stops nor tempts gc.
 func TestOddFiles(t *testing.T) {
 	f := newFixture(t)
-	lost := f.blob("lost", old)
+	f.blob("lost", old)
 	f.file("home/README", "x", old)
-	f.file("home/1000/.ctxfs/blob/README", "x", old)
-	f.file("home/1000/.ctxfs/blob/zz/stray", "x", old)
+	f.file("home/1000/.ctxfs/chunk/README", "x", old)
+	f.file("home/1000/.ctxfs/stray", "x", old)
 	outside := t.TempDir()
 	must(t, os.WriteFile(filepath.Join(outside, beneath.TempPrefix+"x"), nil, 0o600))
 	must(t, os.Chtimes(filepath.Join(outside, beneath.TempPrefix+"x"), f.now.Add(-old), f.now.Add(-old)))
-	for _, rel := range []string{"home/3000", f.x.Rel() + "/context/pinned-link", "home/1000/.ctxfs/blob/yy"} {
+	for _, rel := range []string{"home/3000", f.x.Rel() + "/context/pinned-link", "home/1000/.ctxfs/yy"} {
 		must(t, os.MkdirAll(filepath.Dir(filepath.Join(f.store.Path(), rel)), 0o755))
 		must(t, os.Symlink(outside, filepath.Join(f.store.Path(), rel)))
 	}
-	f.want(f.blobPath(lost))
+	f.want()
 }
 
 // TestRun: making a plan changes nothing; running it removes what it names, and never a log's byte.
@@ -210,67 +289,139 @@ func TestRun(t *testing.T) {
 	must(t, log.Commit([]byte("{\"role\":\"user\",\"content\":\"x\"}\n")))
 	f.age(f.x.Rel()+"/messages.jsonl", 1000*time.Hour)
 	f.age(f.x.Rel()+"/events.jsonl", 1000*time.Hour)
-	lost := f.blob("lost", old)
 	f.file("home/1000/"+beneath.TempPrefix+"1", "12345", old)
 	before := tree(t, f.store.Path())
-	plan, err := Make(f.store, f.now)
+	plan, err := Make(f.store, Options{Now: f.now})
 	must(t, err)
 	if after := tree(t, f.store.Path()); !slices.Equal(before, after) {
 		t.Fatalf("making a plan changed the store:\n%s", strings.Join(after, "\n"))
 	}
-	freed, err := Run(f.store, plan)
-	if err != nil || freed != plan.Bytes || freed != 4+5 {
-		t.Errorf("freed %d, %v, the plan says %d", freed, err, plan.Bytes)
+	r, err := Run(f.store, plan, f)
+	if err != nil || r.Freed != plan.Bytes || r.Freed != 5 || r.Done != 1 {
+		t.Errorf("%+v, %v, the plan says %d", r, err, plan.Bytes)
 	}
-	gone := []string{f.blobPath(lost), "home/1000/" + beneath.TempPrefix + "1"}
 	want := slices.DeleteFunc(before, func(line string) bool {
-		return slices.ContainsFunc(gone, func(g string) bool { return strings.HasPrefix(line, g+" ") })
+		return strings.HasPrefix(line, "home/1000/"+beneath.TempPrefix+"1 ")
 	})
 	if after := tree(t, f.store.Path()); !slices.Equal(after, want) {
 		t.Errorf("after the run:\n%s\nwant:\n%s", strings.Join(after, "\n"), strings.Join(want, "\n"))
 	}
-	if freed, err := Run(f.store, plan); err != nil || freed != 0 {
-		t.Errorf("a second run: %d, %v", freed, err)
+	if r, err := Run(f.store, plan, f); err != nil || r.Freed != 0 {
+		t.Errorf("a second run: %+v, %v", r, err)
 	}
 }
 
-// TestRunSpares: a blob that was put again after the plan was made stays: a record is about to name it.
+// TestRunSpares: a temporary file that was touched after the plan was made stays: its writer goes on.
 func TestRunSpares(t *testing.T) {
 	f := newFixture(t)
-	id := f.blob("again", old)
-	plan, err := Make(f.store, f.now)
+	const rel = "home/1000/" + beneath.TempPrefix + "1"
+	f.file(rel, "half", old)
+	plan, err := Make(f.store, Options{Now: f.now})
 	must(t, err)
-	if len(plan.Actions) != 1 {
-		t.Fatalf("%+v", plan)
+	f.file(rel, "whole", 0)
+	if r, err := Run(f.store, plan, f); err != nil || r.Freed != 0 || len(plan.Actions) != 1 {
+		t.Errorf("%+v, %v", r, err)
 	}
-	_, err = f.blobs.Put([]byte("again"))
-	must(t, err)
-	freed, err := Run(f.store, plan)
-	if err != nil || freed != 0 {
-		t.Errorf("freed %d, %v", freed, err)
+	if data, err := os.ReadFile(filepath.Join(f.store.Path(), rel)); err != nil || string(data) != "whole" {
+		t.Errorf("%q, %v", data, err)
 	}
-	if data, err := f.blobs.Get(id); err != nil || !bytes.Equal(data, []byte("again")) {
-		t.Errorf("the blob: %q, %v", data, err)
-	}
-	f.want()
 }
 
-// TestTrash: what a delete that crashed left goes whole, and frees the blobs that only it named.
+// TestPolicy: what the session's gc.policy says, and what the operator says where it is silent.
+func TestPolicy(t *testing.T) {
+	const day = 24 * time.Hour
+	for _, c := range []struct {
+		policy string
+		after  time.Duration // of the operator
+		rest   time.Duration
+		do     string
+		reason string
+	}{
+		{"", 0, 1000 * day, "", ""},
+		{"", 90 * day, 91 * day, Archive, "idle for 91d, --archive-after=90d"},
+		{"", 90 * day, 89 * day, "", ""},
+		{"archive_after=10d", 0, 11 * day, Archive, "idle for 11d, archive_after=10d"},
+		{"archive_after=10d", day, 9 * day, "", ""},
+		{"archive_after=90m", 0, 2 * time.Hour, Archive, "idle for 2h, archive_after=1h"},
+		{"delete_after=30d\nkeep_messages=0\nkeep_events=0\narchive_after=1d", 0, 31 * day, Delete, "idle for 31d, delete_after=30d"},
+		{"delete_after=30d\nkeep_messages=0\nkeep_events=0\narchive_after=1d", 0, 29 * day, Archive, "idle for 29d, archive_after=1d"},
+		{"keep_messages=0\nkeep_events=0", 0, 1000 * day, "", ""},
+	} {
+		f := newFixture(t)
+		f.file(f.x.Rel()+"/messages.jsonl", "{\"role\":\"user\"}\n", c.rest)
+		must(t, f.x.WriteControl("context/gc.policy", []byte(c.policy), session.Caller{UID: 1000, GID: 1000}))
+		for _, name := range []string{"context", "events.jsonl", "meta.json", "."} {
+			f.age(f.x.Rel()+"/"+name, c.rest)
+		}
+		plan, err := Make(f.store, Options{Now: f.now, ArchiveAfter: c.after})
+		must(t, err)
+		var do, reason string
+		if len(plan.Actions) > 0 {
+			do, reason = plan.Actions[0].Do, plan.Actions[0].Reason
+		}
+		if do != c.do || reason != c.reason {
+			t.Errorf("%q at rest for %v: %q (%s), want %q (%s)", c.policy, c.rest, do, reason, c.do, c.reason)
+		}
+		if c.do == "" {
+			continue
+		}
+		r, err := Run(f.store, plan, f)
+		must(t, err)
+		_, err = os.Stat(filepath.Join(f.store.Path(), f.x.Rel()))
+		if r.Done != 1 || c.do == Archive && (r.Archived != 16 || !f.x.IsArchived(session.Messages)) || c.do == Delete && !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %+v, %v", c.do, r, err)
+		}
+	}
+}
+
+// TestBusy: a session that is open is left as it is, and counted.
+func TestBusy(t *testing.T) {
+	f := newFixture(t)
+	f.file(f.x.Rel()+"/messages.jsonl", "{}\n", 48*time.Hour)
+	for _, name := range []string{"events.jsonl", "meta.json", "."} {
+		f.age(f.x.Rel()+"/"+name, 48*time.Hour)
+	}
+	_, err := f.x.Log(session.Messages)
+	must(t, err)
+	plan, err := Make(f.store, Options{Now: f.now, ArchiveAfter: time.Hour})
+	must(t, err)
+	r, err := Run(f.store, plan, f)
+	if err != nil || r.Busy != 1 || r.Done != 0 || f.x.IsArchived(session.Messages) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	f.x.Release()
+}
+
+// TestLock: two do not run at once.
+func TestLock(t *testing.T) {
+	f := newFixture(t)
+	release, err := Lock(f.store)
+	must(t, err)
+	var rule *session.Error
+	if _, err := Lock(f.store); !errors.As(err, &rule) || rule.Kind != session.Locked {
+		t.Errorf("a second lock: %v", err)
+	}
+	must(t, release())
+	release, err = Lock(f.store)
+	must(t, err)
+	must(t, release())
+}
+
+// TestTrash: what a delete that crashed left goes whole.
 func TestTrash(t *testing.T) {
 	f := newFixture(t)
 	const trash = "home/1000/.ctxfs/trash/coder.gone.1"
-	lost := f.blob("named by what is gone", old)
-	f.file(trash+"/messages.jsonl", lost.String(), 0)
+	f.file(trash+"/messages.jsonl", "{}\n", 0)
 	f.file(trash+"/context/pinned/"+beneath.TempPrefix+"1", "123", old)
 	must(t, os.Symlink(f.store.Path(), filepath.Join(f.store.Path(), trash, "link")))
-	plan, err := Make(f.store, f.now)
+	plan, err := Make(f.store, Options{Now: f.now})
 	must(t, err)
-	if len(plan.Actions) != 2 || plan.Actions[0].Path != trash || plan.Actions[1].Path != f.blobPath(lost) {
+	if len(plan.Actions) != 1 || plan.Actions[0].Path != trash {
 		t.Fatalf("%+v", plan.Actions)
 	}
-	freed, err := Run(f.store, plan)
-	if err != nil || freed != plan.Bytes {
-		t.Errorf("freed %d, %v, the plan says %d", freed, err, plan.Bytes)
+	r, err := Run(f.store, plan, f)
+	if err != nil || r.Freed != plan.Bytes {
+		t.Errorf("%+v, %v, the plan says %d", r, err, plan.Bytes)
 	}
 	if _, err := os.Lstat(filepath.Join(f.store.Path(), trash)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%s: %v", trash, err)
@@ -285,14 +436,14 @@ func TestTrash(t *testing.T) {
 func TestRunGoesOn(t *testing.T) {
 	f := newFixture(t)
 	f.file("home/1000/"+beneath.TempPrefix+"1", "12345", old)
-	plan, err := Make(f.store, f.now)
+	plan, err := Make(f.store, Options{Now: f.now})
 	must(t, err)
 	must(t, os.MkdirAll(filepath.Join(f.store.Path(), "home/1000/dir/full"), 0o755))
 	f.age("home/1000/dir", old)
-	plan.Actions = append([]Action{{Path: "home/1000/dir", Bytes: 9}, {Path: "home/../../x", Bytes: 9}}, plan.Actions...)
-	freed, err := Run(f.store, plan)
-	if err == nil || freed != 5 {
-		t.Errorf("freed %d, %v", freed, err)
+	plan.Actions = append([]Action{{Do: Remove, Path: "home/1000/dir", Bytes: 9}, {Do: Remove, Path: "home/../../x", Bytes: 9}}, plan.Actions...)
+	r, err := Run(f.store, plan, f)
+	if err == nil || r.Freed != 5 {
+		t.Errorf("%+v, %v", r, err)
 	}
 	if _, err := os.Stat(filepath.Join(f.store.Path(), "home/1000/dir/full")); err != nil {
 		t.Errorf("a folder that could not be removed: %v", err)

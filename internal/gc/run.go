@@ -2,6 +2,7 @@ package gc
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"time"
@@ -12,36 +13,88 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Run carries out a plan that Make gave. It goes on after a failure and gives how much was freed, in bytes, and the
-// failures joined. What became young since the plan was made is spared.
-func Run(store *session.Store, plan *Plan) (int64, error) {
-	var freed int64
-	var errs []error
-	for _, a := range plan.Actions {
-		gone, err := carryOut(store.Dir(), a, plan.before)
-		if gone {
-			freed += a.Bytes
-		}
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return freed, errors.Join(errs...)
+// Keeper does what only the holder of the store's lock may: its daemon, or this process where none runs. rel is a
+// session's folder in the store. EBUSY, as a number or as session.Busy, says that the session is open.
+type Keeper interface {
+	Archive(rel string) error
+	Delete(rel string) error
 }
 
-func carryOut(dir *beneath.Dir, a Action, before time.Time) (bool, error) {
-	if !a.all {
-		return remove(dir, a.Path, before)
+// Result says what a run did.
+type Result struct {
+	Done     int   `json:"done"`     // actions
+	Busy     int   `json:"busy"`     // sessions left as they are, since they are open
+	Archived int64 `json:"archived"` // bytes of logs that were moved
+	Freed    int64 `json:"freed"`    // bytes, by all other actions
+}
+
+// Run carries out a plan that Make gave. It goes on after a failure, and gives the failures joined. What became young
+// since the plan was made is spared, and cold stores are looked at anew: a run may free more there than the plan says.
+// A kill at any point leaves a store that the next run goes on with.
+func Run(store *session.Store, plan *Plan, keeper Keeper) (r Result, err error) {
+	var errs []error
+	for _, a := range plan.Actions {
+		if err := r.carryOut(store.Dir(), a, keeper, plan.before); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, fmt.Errorf("%s %s: %w", a.Do, a.Path, err))
+		}
 	}
-	if _, err := dir.Stat(a.Path); err != nil {
+	for _, owner := range plan.owners {
+		n, err := runCold(store, owner, plan.before)
+		r.Freed += n
+		if err != nil {
+			errs = append(errs, fmt.Errorf("cold store of %s: %w", owner, err))
+		}
+	}
+	return r, errors.Join(errs...)
+}
+
+func (r *Result) carryOut(dir *beneath.Dir, a Action, keeper Keeper, before time.Time) (err error) {
+	gone := false
+	switch {
+	case a.Do == Compact:
+		r.Done++ // runCold does it
+		return nil
+	case a.Do == Archive:
+		err = keeper.Archive(a.Path)
+	case a.Do == Delete:
+		err = keeper.Delete(a.Path)
+		gone = err == nil
+	case a.all:
+		gone, err = removeAll(dir, a.Path)
+	default:
+		gone, err = remove(dir, a.Path, before)
+	}
+	if isBusy(err) {
+		r.Busy++
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if gone {
+		r.Done, r.Freed = r.Done+1, r.Freed+a.Bytes
+	}
+	if a.Do == Archive {
+		r.Done, r.Archived = r.Done+1, r.Archived+a.Bytes
+	}
+	return nil
+}
+
+func isBusy(err error) bool {
+	var rule *session.Error
+	return errors.Is(err, unix.EBUSY) || errors.As(err, &rule) && rule.Kind == session.Busy
+}
+
+func removeAll(dir *beneath.Dir, rel string) (bool, error) {
+	if _, err := dir.Stat(rel); err != nil {
 		return false, err
 	}
-	err := dir.RemoveAll(a.Path)
+	err := dir.RemoveAll(rel)
 	return err == nil, err
 }
 
-// remove takes an old file away. A put may renew it at the same time (cas.Dir.Put): so it gets another name first, which
-// no put can reach, and its age is looked at again.
+// remove takes an old file away. Its writer may go on with it at the same time: so it gets another name first, and its
+// age is looked at again.
 func remove(dir *beneath.Dir, rel string, before time.Time) (bool, error) {
 	st, err := dir.Stat(rel)
 	if err != nil || young(st, before) {
@@ -59,7 +112,6 @@ func remove(dir *beneath.Dir, rel string, before time.Time) (bool, error) {
 		if !errors.Is(err, fs.ErrExist) {
 			return false, err
 		}
-		// It was put anew meanwhile: this one is a copy.
 	}
 	return true, dir.Unlink(away)
 }

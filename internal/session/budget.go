@@ -74,9 +74,10 @@ func checkBudget(x *Session, data []byte, _ Caller) ([]byte, error) {
 
 // Policy is what context/gc.policy says (Context Runtime ABI, Context GC). Durations are 0 when not named.
 type Policy struct {
-	PackTTL, SwapTTL, ArchiveAfter time.Duration
-	DedupMinRefs                   int
-	KeepMessages, KeepEvents       bool
+	PackTTL, SwapTTL          time.Duration // packs and swap views are kept nowhere: nothing is left to expire
+	ArchiveAfter, DeleteAfter time.Duration // of rest
+	DedupMinRefs              int
+	KeepMessages, KeepEvents  bool
 }
 
 // ParsePolicy reads gc.policy: known `key=value` lines; empty lines and lines that start with '#' say nothing.
@@ -92,6 +93,9 @@ func ParsePolicy(data []byte) (Policy, error) {
 			return Policy{}, err
 		}
 	}
+	if p.DeleteAfter > 0 && (p.KeepMessages || p.KeepEvents) {
+		return Policy{}, refuse(Invalid, "gc.policy: delete_after deletes history: it needs keep_messages=0 and keep_events=0 beside it")
+	}
 	return p, nil
 }
 
@@ -103,6 +107,8 @@ func (p *Policy) set(key, value string) (err error) {
 		p.SwapTTL, err = parseDuration(value)
 	case "archive_after":
 		p.ArchiveAfter, err = parseDuration(value)
+	case "delete_after":
+		p.DeleteAfter, err = parseDuration(value)
 	case "dedup_min_refs":
 		p.DedupMinRefs, err = parseTokens(value)
 	case "keep_messages":
@@ -110,7 +116,7 @@ func (p *Policy) set(key, value string) (err error) {
 	case "keep_events":
 		p.KeepEvents, err = parseSwitch(value)
 	default:
-		err = refuse(Invalid, "gc.policy: %.40q is not known: pack_ttl, swap_ttl, archive_after, dedup_min_refs, keep_messages, keep_events", key)
+		err = refuse(Invalid, "gc.policy: %.40q is not known: pack_ttl, swap_ttl, archive_after, delete_after, dedup_min_refs, keep_messages, keep_events", key)
 	}
 	return err
 }

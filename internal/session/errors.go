@@ -16,6 +16,7 @@ const (
 	NotFound                     // ENOENT
 	Exists                       // EEXIST
 	Locked                       // EBUSY: another daemon holds the store
+	Damaged                      // EIO: stored bytes are not there, or not those that were stored
 )
 
 // Error is a refusal by a rule of ctxfs. Hint, when set, is what to do next.

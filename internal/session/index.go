@@ -102,8 +102,8 @@ func (s *Store) updated(rel string) (time.Time, error) {
 	}
 	newest := timeOf(st.Mtim) // files that are replaced by rename show here too
 	for _, f := range []string{Messages, Events} {
-		if st, err := s.dir.Stat(path.Join(rel, f)); err == nil && timeOf(st.Mtim).After(newest) {
-			newest = timeOf(st.Mtim)
+		if _, t, err := s.logStat(rel, f); err == nil && t.After(newest) {
+			newest = t
 		}
 	}
 	return newest, nil

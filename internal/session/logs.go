@@ -51,22 +51,28 @@ func (x *Session) openLog(name string) (*appendlog.Log, error) {
 		open = x.viewLog
 	}
 	l, err := open(name)
-	if err == nil {
-		x.logs[name] = l
+	if err != nil {
+		x.tellDamage(name, 0, err)
+		return nil, err
 	}
-	return l, err
+	x.logs[name] = l
+	return l, nil
 }
 
 // viewLog opens a log to look at.
 func (x *Session) viewLog(name string) (*appendlog.Log, error) {
-	f, err := x.store.dir.OpenFile(x.file(name), unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	rel, prefix, err := x.parts(name)
+	if err != nil {
+		return nil, err
+	}
+	f, err := x.store.dir.OpenFile(rel, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) && x.store.exists(x.rel()) {
-		f, err = emptyLog() // a session that was made by hand
+		f, err = emptyLog() // a session that was made by hand, or nothing was appended since it was archived
 	}
 	if err != nil {
 		return nil, err
 	}
-	l, err := appendlog.NewReader(nil, f)
+	l, err := appendlog.NewReader(prefix, f)
 	if err != nil {
 		f.Close()
 	}
@@ -89,17 +95,27 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !x.store.exists(x.file(name)) { // a session that was made by hand
-		if err := x.emptyFile(name, perm, own); err != nil {
+	rel, prefix, err := x.parts(name)
+	if err != nil {
+		return nil, err
+	}
+	if prefix == nil {
+		// A crash may have left an index beside the plain file.
+		if err := errors.Join(x.unlinkIf(x.coldIndex(name)), x.sweepCold(name, -1)); err != nil {
 			return nil, err
 		}
 	}
-	f, err := x.store.dir.OpenFile(x.file(name), unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if !x.store.exists(rel) { // a session that was made by hand, or the first use since it was archived
+		if err := x.emptyFile(rel, perm, own); err != nil {
+			return nil, err
+		}
+	}
+	f, err := x.store.dir.OpenFile(rel, unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
 	var torn func() error
-	l, err := appendlog.New(f, func(data []byte, why error) error {
+	l, err := appendlog.NewAfter(prefix, f, func(data []byte, why error) error {
 		where, err := x.store.setAside(x, data) // before it is cut off: a crash in between leaves it twice, never nowhere
 		torn = func() error { return x.quarantined(name, len(data), why, where, err) }
 		return err

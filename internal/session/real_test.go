@@ -8,10 +8,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
-	"ctxfs/internal/beneath"
-	"ctxfs/internal/cas"
+	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/context/pack"
+	"ctxfs/internal/gc"
 	"ctxfs/internal/importer"
 	"ctxfs/internal/session"
 	"ctxfs/internal/verify"
@@ -51,7 +52,7 @@ func realLogs(t testing.TB) []string {
 type sink struct {
 	t                *testing.T
 	messages, events *appendTo
-	blobs            *cas.Dir
+	blobs            *chunkstore.Store
 }
 
 type appendTo struct {
@@ -84,7 +85,8 @@ func (s *sink) Blob(data []byte) (string, error) {
 }
 
 // TestRealSessions imports every real log, and packs it at 8,000 and 32,000 tokens: each pack is within its budget, and
-// the same after the store was opened again. Then the whole store is verified.
+// the same after its log was archived and the store opened again. Then every log takes a line more, is archived again, and the
+// whole store is collected and verified: no byte of history is another.
 func TestRealSessions(t *testing.T) {
 	logs := realLogs(t)
 	if testing.Short() || slow {
@@ -95,12 +97,15 @@ func TestRealSessions(t *testing.T) {
 	must(t, err)
 	packs := map[string][]*pack.Pack{}
 	records := 0
+	history := map[string][]byte{}
 	for _, path := range logs {
 		name := strings.TrimSuffix(filepath.Base(path), ".jsonl")
 		name = name[:min(len(name), session.MaxName)]
 		x, messages := importOne(t, store, name, path)
 		records += bytes.Count(messages, []byte{'\n'})
-		packs[name] = packTwice(t, store, x)
+		packs[name], history[name] = packTwice(t, store, x), messages
+		_, err := x.Archive()
+		must(t, err)
 	}
 	must(t, store.Close())
 	again, err := session.Open(dir, session.Options{})
@@ -111,17 +116,53 @@ func TestRealSessions(t *testing.T) {
 	for name, before := range packs {
 		x, err := c.Session(name)
 		must(t, err)
-		for i, p := range packTwice(t, again, x) {
-			if !bytes.Equal(p.Markdown, before[i].Markdown) || !bytes.Equal(p.JSON, before[i].JSON) {
-				t.Errorf("%s: opened again, the pack of %d tokens is another one", name, before[i].Tokens)
-			}
-		}
+		appendAndArchive(t, x, history[name], before)
+	}
+	plan, err := gc.Make(again, gc.Options{Now: time.Now()})
+	must(t, err)
+	freed, err := gc.Run(again, plan, nil)
+	must(t, err)
+	records += len(logs)
+	for name, want := range history {
+		x, err := c.Session(name)
+		must(t, err)
+		sameHistory(t, x, append(want, extra...))
 	}
 	r, err := verify.Store(again)
 	if err != nil || len(r.Problems) != 0 || r.Sessions != len(logs) || r.Records != records || r.Quarantined != 0 {
 		t.Errorf("verify: %+v, %v; %d logs, %d records", r, err, len(logs), records)
 	}
-	t.Logf("%d logs, %d records, %d events, %d blobs, %d bytes", len(logs), r.Records, r.Events, r.Blobs, r.Bytes)
+	t.Logf("%d logs, %d records, %d events, %d blobs, %d bytes; gc: %+v", len(logs), r.Records, r.Events, r.Blobs, r.Bytes, freed)
+}
+
+const extra = `{"role":"user","content":"and on"}` + "\n"
+
+// appendAndArchive holds an archived session to its history and its packs, and archives a line more.
+func appendAndArchive(t *testing.T, x *session.Session, history []byte, packs []*pack.Pack) {
+	t.Helper()
+	sameHistory(t, x, history)
+	for i, p := range packTwice(t, x.Store(), x) {
+		if !bytes.Equal(p.Markdown, packs[i].Markdown) || !bytes.Equal(p.JSON, packs[i].JSON) {
+			t.Errorf("%s: archived and opened again, the pack of %d tokens is another one", x.Name(), packs[i].Tokens)
+		}
+	}
+	l, err := x.Log(session.Messages)
+	must(t, err)
+	must(t, l.Commit([]byte(extra)))
+	x.Release()
+	_, err = x.Archive()
+	must(t, err)
+}
+
+func sameHistory(t *testing.T, x *session.Session, want []byte) {
+	t.Helper()
+	l, err := x.Log(session.Messages)
+	must(t, err)
+	defer x.Release()
+	got := make([]byte, l.Size())
+	if _, err := l.ReadAt(got, 0); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%s: %d bytes of history, want %d, %v", x.Name(), len(got), len(want), err)
+	}
 }
 
 // importOne imports a log, and holds the session's own to what was written.
@@ -141,8 +182,11 @@ func importOne(t *testing.T, store *session.Store, name, path string) (*session.
 	}
 	format, err := importer.Detect(head[:n])
 	must(t, err)
+	blobs, err := session.OpenCold(store.Dir(), "home/1000", chunkstore.Options{})
+	must(t, err)
+	defer blobs.Close()
 	s := &sink{t: t, messages: &appendTo{x: x, name: session.Messages}, events: &appendTo{x: x, name: session.Events},
-		blobs: cas.NewDir(store.Dir(), "home/1000/.ctxfs/blob", beneath.Owner{})}
+		blobs: blobs}
 	report, err := importer.Import(io.MultiReader(bytes.NewReader(head[:n]), f), format, s, nil)
 	must(t, err)
 	must(t, report.Check())

@@ -35,6 +35,8 @@ type Session struct {
 	logs  map[string]*appendlog.Log
 	refs  int // users of the logs: open handles and running builds
 
+	damaged atomic.Bool // an event told of damage in archived bytes
+
 	ctlMu sync.Mutex // held over a change of a control file; taken before mu and logMu
 
 	countMu sync.Mutex // protects counts; taken before logMu
@@ -182,7 +184,7 @@ func (x *Session) lay(by Caller) error {
 		return err
 	}
 	for _, log := range []string{Messages, Events} {
-		if err := x.emptyFile(log, perm, own); err != nil {
+		if err := x.emptyFile(x.file(log), perm, own); err != nil {
 			return err
 		}
 	}
@@ -194,8 +196,8 @@ func (x *Session) lay(by Caller) error {
 	return x.store.dir.WriteFile(x.file("meta.json"), append(meta, '\n'), perm, own)
 }
 
-func (x *Session) emptyFile(name string, perm uint32, own beneath.Owner) error {
-	f, err := x.store.dir.OpenFile(x.file(name), unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW, perm)
+func (x *Session) emptyFile(rel string, perm uint32, own beneath.Owner) error {
+	f, err := x.store.dir.OpenFile(rel, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW, perm)
 	if err != nil {
 		return err
 	}

@@ -3,9 +3,8 @@ package session
 import (
 	"errors"
 	"io/fs"
+	"path"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // Updated is when the session last changed: the newest of its history and its own files (Session ABI, updated_at).
@@ -16,8 +15,9 @@ func (x *Session) Updated() (t time.Time, err error) {
 
 // LogStat gives the length of a log in bytes, whole lines only, and when it last grew.
 func (x *Session) LogStat(name string) (int64, time.Time, error) {
-	var st unix.Stat_t
-	err := x.steady(func() (err error) { st, err = x.store.dir.Stat(x.file(name)); return err })
+	var size int64
+	var grew time.Time
+	err := x.steady(func() (err error) { size, grew, err = x.store.logStat(x.rel(), name); return err })
 	if errors.Is(err, fs.ErrNotExist) {
 		t, err := x.Updated()
 		return 0, t, err
@@ -25,11 +25,24 @@ func (x *Session) LogStat(name string) (int64, time.Time, error) {
 	if err != nil {
 		return 0, time.Time{}, err
 	}
-	size := st.Size
 	x.logMu.Lock()
 	if l := x.logs[name]; l != nil {
 		size = l.Size()
 	}
 	x.logMu.Unlock()
-	return size, timeOf(st.Mtim), nil
+	return size, grew, nil
+}
+
+// logStat is LogStat by the store's files alone, for the session at rel: a torn line counts.
+func (s *Store) logStat(rel, name string) (int64, time.Time, error) {
+	for again := false; ; again = true {
+		st, err := s.dir.Stat(path.Join(rel, name))
+		if err == nil || !errors.Is(err, fs.ErrNotExist) {
+			return st.Size, timeOf(st.Mtim), err
+		}
+		size, t, err := s.coldStat(rel, name)
+		if again || !errors.Is(err, fs.ErrNotExist) {
+			return size, t, err // else it got its plain file back meanwhile, or there is no log
+		}
+	}
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ctxfs/internal/beneath"
+	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/context/token"
 
 	"golang.org/x/sys/unix"
@@ -42,6 +43,9 @@ type Store struct {
 	// kernel's: name is relative to the session ("events.jsonl").
 	Changed func(s *Session, name string)
 
+	coldMu sync.Mutex                   // protects colds; a leaf
+	colds  map[string]*chunkstore.Store // by owner, open to read archived logs
+
 	mu       sync.Mutex // protects what is below; a session's mu may not be taken under it
 	sessions map[string]*Session
 	agents   map[string]*Container
@@ -71,7 +75,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{path: abs, opt: opt, enc: enc, chown: os.Geteuid() == 0,
-		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, count: -1}
+		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
 	if err := s.open(); err != nil {
 		if s.dir != nil {
 			s.dir.Close()
@@ -148,7 +152,8 @@ func (s *Store) Close() error {
 	for _, x := range sessions {
 		x.shut()
 	}
-	err := s.dir.Close()
+	err := s.closeColds()
+	err = errors.Join(err, s.dir.Close())
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
 	}

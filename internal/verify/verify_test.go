@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
+	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
@@ -45,7 +45,10 @@ func fixture(t *testing.T) (dir string, id cas.ID) {
 	for name, data := range map[string]string{"cwd": "/", "context/budget": "9000\n", "context/gc.policy": "pack_ttl=1d\n", "context/facts.jsonl": "{\"fact\":\"x\"}\n", "context/summary.md": "So far.\n"} {
 		must(t, x.WriteControl(name, []byte(data), by))
 	}
-	id, err = cas.NewDir(store.Dir(), "home/1000/.ctxfs/blob", beneath.Owner{}).Put([]byte("picture"))
+	cold, err := session.OpenCold(store.Dir(), "home/1000", chunkstore.Options{})
+	must(t, err)
+	defer cold.Close()
+	id, err = cold.Put([]byte("picture"))
 	must(t, err)
 	return dir, id
 }
@@ -104,7 +107,7 @@ func mkdir(t *testing.T) string {
 
 // TestDamage does one thing at a time to a clean store: verify names the file, and nothing else.
 func TestDamage(t *testing.T) {
-	const messages, events, blob = rel + "/messages.jsonl", rel + "/events.jsonl", "home/1000/.ctxfs/blob"
+	const messages, events = rel + "/messages.jsonl", rel + "/events.jsonl"
 	for _, c := range []struct {
 		name   string
 		damage func(d damager)
@@ -139,13 +142,11 @@ func TestDamage(t *testing.T) {
 		{"decisions", func(d damager) { d.write(rel+"/context/decisions.jsonl", "[]\n") }, rel + "/context/decisions.jsonl", "line 1"},
 		{"refs", func(d damager) { d.write(rel+"/context/refs.jsonl", "{}\n\n") }, rel + "/context/refs.jsonl", "line 2"},
 
-		{"blob: a bit", func(d damager) { d.write(d.blob(), "Picture") }, blob, "does not match"},
-		{"blob: cut", func(d damager) { d.write(d.blob(), "pict") }, blob, "does not match"},
-		{"blob: empty", func(d damager) { d.write(d.blob(), "") }, blob, "does not match"},
-		{"odd file", func(d damager) { d.write(filepath.Dir(d.blob())+"/notes.txt", "x") }, blob, "not a blob"},
-		{"odd file at the top", func(d damager) { d.write(blob+"/notes.txt", "x") }, blob, "not a blob"},
-		{"blob on the wrong shelf", func(d damager) { d.write(blob+"/00/"+cas.Sum([]byte("x")).String(), "x") }, blob, "not a blob"},
-		{"temporary file", func(d damager) { d.write(filepath.Dir(d.blob())+"/"+beneath.TempPrefix+"1", "x") }, "", ""},
+		{"a picture that is not there", func(d damager) {
+			d.add(messages, `{"role":"user","content":[{"type":"image","source":{"type":"blob","ref":"`+cas.Sum([]byte("x")).String()+`"}}]}`+"\n")
+		}, messages, "which the owner does not have"},
+		{"cold: a bit", func(d damager) { d.flip("home/1000/.ctxfs/chunk/tail-*") }, "home/1000/.ctxfs/chunk/tail-", ""},
+		{"cold: no format", func(d damager) { d.remove("home/1000/.ctxfs/chunk/format") }, "home/1000/.ctxfs/chunk", ""},
 		{"odd file among the owners", func(d damager) { d.write("home/README", "x") }, "", ""},
 		{"odd file among the sessions", func(d damager) { d.write("home/1000/agent/coder/session/notes.txt", "x") }, "", ""},
 		{"a name that is none", func(d damager) { d.mkdir("home/1000/agent/coder/session/-x") }, "", ""},
@@ -160,7 +161,7 @@ func TestDamage(t *testing.T) {
 				}
 				return
 			}
-			if len(r.Problems) != 1 || !strings.HasPrefix(r.Problems[0].Path, strings.TrimSuffix(c.path, "/blob")) || !strings.Contains(r.Problems[0].Text, c.text) || r.Problems[0].Text == "" {
+			if len(r.Problems) == 0 || len(r.Problems) != 1 && !strings.HasPrefix(c.name, "cold") || !strings.HasPrefix(r.Problems[0].Path, c.path) || !strings.Contains(r.Problems[0].Text, c.text) || r.Problems[0].Text == "" {
 				t.Errorf("problems %+v, want one of %s: %q", r.Problems, c.path, c.text)
 			}
 		})
@@ -190,8 +191,19 @@ type damager struct {
 }
 
 func (d damager) name(rel string) string { return filepath.Join(d.dir, rel) }
-func (d damager) blob() string {
-	return "home/1000/.ctxfs/blob/" + d.id.String()[7:9] + "/" + d.id.String()
+
+// flip turns a bit near the end of the one file of a pattern.
+func (d damager) flip(pattern string) {
+	list, err := filepath.Glob(d.name(pattern))
+	must(d.t, err)
+	if len(list) != 1 {
+		d.t.Fatalf("%s: %v", pattern, list)
+	}
+	data, err := os.ReadFile(list[0])
+	must(d.t, err)
+	data[len(data)-2] ^= 1
+	must(d.t, os.Chmod(list[0], 0o600))
+	must(d.t, os.WriteFile(list[0], data, 0o600))
 }
 
 func (d damager) read(rel string) string {

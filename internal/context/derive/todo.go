@@ -16,10 +16,7 @@ type todoList struct {
 	items []todoItem
 }
 
-type todoItem struct {
-	text, status string
-	n            int // the record that says so
-}
+type todoItem struct{ text, status string }
 
 // todo keeps the list that b sets, when b is a call to a todo tool (Claude Code's TodoWrite, Codex's update_plan).
 func (s *State) todo(n int, b *record.Block) {
@@ -37,10 +34,10 @@ func (s *State) todo(n int, b *record.Block) {
 	}
 	l := todoList{n: n}
 	for _, t := range in.Todos {
-		l.items = append(l.items, todoItem{t.Content, t.Status, n})
+		l.items = append(l.items, todoItem{t.Content, t.Status})
 	}
 	for _, t := range in.Plan {
-		l.items = append(l.items, todoItem{t.Step, t.Status, n})
+		l.items = append(l.items, todoItem{t.Step, t.Status})
 	}
 	if len(s.todos) == keptLists {
 		s.todos = append(s.todos[:0], s.todos[1:]...)
@@ -50,32 +47,28 @@ func (s *State) todo(n int, b *record.Block) {
 
 // Todo writes todo.md as of record upTo: the agent's own list, as its todo tool set it last.
 func (s *State) Todo(upTo int) []byte {
-	l := todoList{}
-	l.n, l.items = s.taskList(upTo)
 	for i := len(s.todos) - 1; i >= 0; i-- {
-		if t := s.todos[i]; t.n <= upTo && t.n > l.n {
-			l = t
-			break
+		if l := s.todos[i]; l.n <= upTo && len(l.items) > 0 {
+			return l.markdown()
+		} else if l.n <= upTo {
+			return nil
 		}
 	}
-	if len(l.items) == 0 {
-		return nil
-	}
-	return l.markdown()
+	return nil
 }
 
 func (l *todoList) markdown() []byte {
 	var out strings.Builder
 	out.WriteString("# Todo (" + ref(l.n) + ")\n\n")
 	for _, t := range l.items {
-		box, note := "[ ] ", ref(t.n)
+		box, note := "[ ] ", ""
 		switch t.status {
 		case "completed", "done":
 			box = "[x] "
-		case "in_progress", "cancelled":
-			note = strings.ReplaceAll(t.status, "_", " ") + ", " + note
+		case "in_progress":
+			note = " (in progress)"
 		}
-		out.WriteString("- " + box + oneLine(t.text) + " (" + note + ")\n")
+		out.WriteString("- " + box + oneLine(t.text) + note + "\n")
 	}
 	return []byte(out.String())
 }

@@ -1,0 +1,26 @@
+package gc
+
+import (
+	"errors"
+	"path"
+
+	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
+)
+
+// Lock keeps other gc runs from a store until release is called. While another has it: session.Locked.
+func Lock(store *session.Store) (release func() error, err error) {
+	f, err := store.Dir().OpenFile(path.Join(session.StateDir, "gc.lock"), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			err = &session.Error{Kind: session.Locked, Msg: "another ctxfs gc works on this store", Hint: "it ends by itself"}
+		}
+		return nil, err
+	}
+	return f.Close, nil
+}

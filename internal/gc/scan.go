@@ -1,0 +1,54 @@
+package gc
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+const readSize = 1 << 20
+
+func unreadable(rel string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s may name blobs, and cannot be read: %w", rel, err)
+	}
+	return nil
+}
+
+// scanIDs gives the blob ids in r to note, some more than once.
+func scanIDs(r io.Reader, note func(id string)) error {
+	const idLen = len("blake3-") + 64
+	buf := make([]byte, readSize)
+	keep := 0
+	for {
+		n, err := r.Read(buf[keep:])
+		chunk := buf[:keep+n]
+		for at := 0; ; {
+			i := bytes.Index(chunk[at:], []byte("blake3-"))
+			if i < 0 || at+i+idLen > len(chunk) {
+				break
+			}
+			if id := chunk[at+i : at+i+idLen]; isID(id) {
+				note(string(id))
+			}
+			at += i + 1
+		}
+		keep = copy(buf, chunk[max(0, len(chunk)-idLen):]) // an id may go on in what comes next
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// isID tells whether s, which starts as an id does, is one. It is asked often, and mostly of ids.
+func isID(s []byte) bool {
+	for _, c := range s[len("blake3-"):] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
