@@ -95,7 +95,7 @@ func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, e
 	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
 	b.full = max(in.Budget-in.Reserve, 0)
 	b.limits = limitsOf(b.full)
-	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, whole: map[dedup.Place]string{}}
+	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, query: in.Query, whole: map[dedup.Place]string{}}
 	room := lim - b.header()
 	room -= b.place(b.fixedDocs(), room-min(room/3, 400))
 	if err := b.choose(room); err != nil {

@@ -19,6 +19,7 @@ type flow struct {
 	stand func(n, k int) int // the later record that stands in for a superseded block, 0 when there is none in the pack
 	in    set
 	cache map[int]*record.Record
+	query string                 // cut blocks show the part that matches it; "": their start and end
 	last  time.Time              // of the record shown last
 	whole map[dedup.Place]string // tool outputs that were written whole, as they were; nil: of no use
 }
@@ -84,8 +85,11 @@ func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i i
 	short, kept, ok := f.near(r, i, text, total, limit)
 	reason := outDuplicate
 	if !ok {
-		short, kept = f.w.cutText(text, total, limit, ref)
+		short, kept, ok = f.focused(text, total, limit, ref)
 		reason = outLarge
+	}
+	if !ok {
+		short, kept = f.w.cutText(text, total, limit, ref)
 	}
 	if kept < total {
 		s.out = append(s.out, f.leftOut(r, i, total-kept, reason))

@@ -103,7 +103,7 @@ func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 		return []byte(w.within(head+"No record matches.\n", budget)), nil
 	}
 	limit := min(recallLimit, budget/3)
-	f := flow{w: w, h: in.History, limit: func(int, int) int { return limit }, stand: func(int, int) int { return 0 }, cache: map[int]*record.Record{}}
+	f := flow{w: w, h: in.History, limit: func(int, int) int { return limit }, stand: func(int, int) int { return 0 }, query: query, cache: map[int]*record.Record{}}
 	text := head
 	for _, h := range hits {
 		group := append(w.partners(h.N), h.N)

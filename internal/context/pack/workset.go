@@ -143,7 +143,7 @@ func (w *Workset) repeated(text string, at dedup.Place, shown string) {
 }
 
 // maxIndexed is how much of one block recall sees, in bytes: its start and its end.
-const maxIndexed = 8 << 10
+const maxIndexed = 24 << 10
 
 func indexed(text string) string {
 	if len(text) <= maxIndexed {
