@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"errors"
 	"fmt"
 	"testing"
 )
@@ -22,21 +23,27 @@ func TestSplitCoversInOrderAndIsAligned(t *testing.T) {
 	}
 }
 
+func line(n int) ([]byte, error) { return fmt.Appendf(nil, "{\"n\":%d}\n", n), nil }
+
 func TestHashesStayWhileTheLogGrows(t *testing.T) {
 	var small, large Tree
-	for i := 0; i < 300; i++ {
-		line := fmt.Appendf(nil, "{\"n\":%d}\n", i)
-		if i < 100 {
-			small.Add(line)
+	for n := 1; n <= 300; n++ {
+		l, _ := line(n)
+		if n <= 100 {
+			small.Add(l)
 		}
-		large.Add(line)
+		large.Add(l)
+	}
+	hash := func(t *Tree, r Range) Hash {
+		h, _ := t.Hash(r, line)
+		return h
 	}
 	seen := map[Hash]Range{}
 	for a := 1; a <= 100; a++ {
 		for b := a; b <= 100; b += 3 {
 			r := Range{a, b}
-			h := small.Hash(r)
-			if h != large.Hash(r) {
+			h := hash(&small, r)
+			if h != hash(&large, r) {
 				t.Fatalf("the hash of %v changed", r)
 			}
 			if o, dup := seen[h]; dup {
@@ -45,15 +52,45 @@ func TestHashesStayWhileTheLogGrows(t *testing.T) {
 			seen[h] = r
 		}
 	}
-	if h := small.Hash(Range{7, 7}); h != Sum([]byte("{\"n\":6}\n")) {
-		t.Errorf("a record's hash is not that of its line: %v", h)
+	for _, r := range []Range{{7, 7}, {5, 8}, {17, 32}} {
+		var all []byte
+		for n := r.A; n <= r.B; n++ {
+			l, _ := line(n)
+			all = append(all, l...)
+		}
+		if h := hash(&small, r); h != Sum(all) {
+			t.Errorf("the hash of %v is not that of its bytes", r)
+		}
 	}
-	id := RangeChunk(Range{33, 64}, small.Hash(Range{33, 64})).ID()
-	if r, ok := large.Find(id, 300); !ok || r != (Range{33, 64}) {
-		t.Errorf("found %v %v", r, ok)
+	if h := hash(&small, Range{33, 64}); h != join(hash(&small, Range{33, 48}), hash(&small, Range{49, 64})) {
+		t.Error("the hash of 32 records is not that of its halves")
 	}
-	if _, ok := large.Find(id, 63); ok {
-		t.Error("found a range that goes past upTo")
+	for _, r := range []Range{{33, 64}, {35, 36}} {
+		id := RangeChunk(r, hash(&large, r)).ID()
+		if got, ok, err := large.Find(id, 300, line); !ok || got != r || err != nil {
+			t.Errorf("found %v %v %v", got, ok, err)
+		}
+		if _, ok, _ := large.Find(id, r.B-1, line); ok {
+			t.Error("found a range that goes past upTo")
+		}
+	}
+}
+
+func TestUnreadableLines(t *testing.T) {
+	var tree Tree
+	for n := 1; n <= 20; n++ {
+		l, _ := line(n)
+		tree.Add(l)
+	}
+	unread := func(int) ([]byte, error) { return nil, errors.New("no disk") }
+	if _, err := tree.Hash(Range{1, 16}, unread); err != nil {
+		t.Errorf("whole parts need no line: %v", err)
+	}
+	if _, err := tree.Hash(Range{1, 17}, unread); err == nil {
+		t.Error("an unread line has a hash")
+	}
+	if _, ok, err := tree.Find("blake3-", 20, unread); ok || err == nil {
+		t.Error("an unread line was looked through")
 	}
 }
 

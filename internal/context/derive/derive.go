@@ -30,6 +30,12 @@ type State struct {
 	decisions []saying
 	seen      map[uint64]bool // sayings that stand in facts or decisions
 	todos     []todoList
+	tasks     []taskChange
+	made      int               // tasks made so far
+	making    map[string]int    // calls that make a task -> its change, until their results come
+	asked     map[string]string // calls that ask the user -> their input, until their results come
+	calls     map[string]string // calls without a result yet, in words
+	outputs   []output
 	files     []file
 	order     []touched
 	byPath    map[string]int
@@ -42,7 +48,9 @@ type saying struct {
 }
 
 // NewState is the fold of an empty log.
-func NewState() *State { return &State{seen: map[uint64]bool{}, byPath: map[string]int{}} }
+func NewState() *State {
+	return &State{seen: map[uint64]bool{}, byPath: map[string]int{}, making: map[string]int{}, asked: map[string]string{}, calls: map[string]string{}}
+}
 
 // Add folds the next record.
 func (s *State) Add(r *record.Record) {
@@ -56,9 +64,17 @@ func (s *State) Add(r *record.Record) {
 		s.listen(r.N, r.Words(), assistantSays)
 	}
 	for i := range r.Blocks {
-		if b := &r.Blocks[i]; b.Kind == record.ToolUse {
+		switch b := &r.Blocks[i]; b.Kind {
+		case record.ToolUse:
 			s.todo(r.N, b)
+			s.task(r.N, b)
+			s.asks(b)
+			s.called(b)
 			s.touch(r.N, b)
+		case record.ToolResult:
+			s.numbered(b)
+			s.answered(r.N, b)
+			s.output(r.N, i+1, b)
 		}
 	}
 }

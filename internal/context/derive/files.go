@@ -2,7 +2,6 @@ package derive
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"sort"
@@ -30,7 +29,7 @@ type touch struct {
 type Ref struct {
 	ID      string `json:"id"`
 	Path    string `json:"path"`
-	Kind    string `json:"kind"` // file
+	Kind    string `json:"kind"` // file or tool_output
 	Summary string `json:"summary"`
 	Source  string `json:"source"`
 }
@@ -58,19 +57,17 @@ func Edits(tool string) bool {
 
 // Paths lists the files that a tool call names: in the argument that is known to hold a path, or as a patch's headers.
 func Paths(b *record.Block) []string {
-	var in map[string]json.RawMessage
-	if json.Unmarshal([]byte(b.Input), &in) != nil {
+	var in record.Args
+	if !in.Read(b.Input) {
 		return patchPaths(b.Input)
 	}
-	for _, key := range []string{"file_path", "notebook_path", "absolute_path", "filePath", "filename", "path", "file"} {
-		var p string
-		if json.Unmarshal(in[key], &p) == nil && p != "" && !strings.ContainsAny(p, "\n*") {
+	for _, key := range [...]string{"file_path", "notebook_path", "absolute_path", "filePath", "filename", "path", "file"} {
+		if p, ok := in.Text(key); ok && p != "" && !strings.ContainsAny(p, "\n*") {
 			return []string{p}
 		}
 	}
-	var patch string
-	for _, key := range []string{"patch", "input"} {
-		if json.Unmarshal(in[key], &patch) == nil {
+	for _, key := range [...]string{"patch", "input"} {
+		if patch, ok := in.Text(key); ok {
 			return patchPaths(patch)
 		}
 	}
@@ -79,8 +76,11 @@ func Paths(b *record.Block) []string {
 
 func patchPaths(patch string) []string {
 	var out []string
-	for _, l := range strings.Split(patch, "\n") {
-		for _, head := range []string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
+	if !strings.Contains(patch, "*** ") {
+		return nil
+	}
+	for l := range strings.SplitSeq(patch, "\n") {
+		for _, head := range [...]string{"*** Update File: ", "*** Add File: ", "*** Delete File: "} {
 			if p, ok := strings.CutPrefix(l, head); ok {
 				out = append(out, strings.TrimSpace(p))
 			}
@@ -107,7 +107,8 @@ func (s *State) LatestRefs(upTo, count int) []byte {
 	return out.Bytes()
 }
 
-// Refs writes refs.jsonl as of record upTo: the files that tool calls named, in order of first mention.
+// Refs writes refs.jsonl as of record upTo: the files that tool calls named, in order of first mention, and the large
+// outputs that tools gave.
 func (s *State) Refs(upTo int) []byte {
 	var out bytes.Buffer
 	for i := range s.files {
@@ -115,6 +116,7 @@ func (s *State) Refs(upTo int) []byte {
 			line(&out, r)
 		}
 	}
+	s.outputRefs(&out, upTo)
 	return out.Bytes()
 }
 
@@ -136,22 +138,24 @@ func (f *file) ref(i, upTo int) (Ref, bool) {
 
 // Writes tells whether a call holds the whole new content of a file.
 func Writes(b *record.Block) bool {
-	var in struct {
-		Content *string `json:"content"`
+	var in record.Args
+	content := false
+	if in.Read(b.Input) {
+		in.Like("content", func(raw string) { content = raw[0] == '"' })
 	}
-	return json.Unmarshal([]byte(b.Input), &in) == nil && in.Content != nil
+	return content
 }
 
 // Part names the part of a file that a read asks for; "" is the whole.
 func Part(args string) string {
-	var in map[string]json.RawMessage
-	if json.Unmarshal([]byte(args), &in) != nil {
+	var in record.Args
+	if !in.Read(args) {
 		return ""
 	}
 	part := ""
-	for _, key := range []string{"offset", "limit", "start_line", "end_line", "line_start", "line_end", "view_range", "pattern", "pages"} {
-		if v, ok := in[key]; ok && string(v) != "null" {
-			part += key + "=" + string(v) + " "
+	for _, key := range [...]string{"offset", "limit", "start_line", "end_line", "line_start", "line_end", "view_range", "pattern", "pages"} {
+		if v := in.Raw(key); v != "" && v != "null" {
+			part += key + "=" + v + " "
 		}
 	}
 	return part

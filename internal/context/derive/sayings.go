@@ -59,7 +59,7 @@ func sentences(text string, yield func(string)) {
 		if fenced || l == "" || !prose(l) {
 			continue
 		}
-		for _, t := range splitSentences(strings.TrimLeft(l, "-*• ")) {
+		for _, t := range splitSentences(strings.TrimLeft(strings.ReplaceAll(l, "**", ""), "-*• ")) {
 			if len(t) >= minSaying && len(t) <= maxSaying {
 				yield(t)
 			}
@@ -98,7 +98,7 @@ func hasAny(t string, marks ...string) bool {
 }
 
 // userSays judges a sentence of the user: standing rules and what they tell about themselves are facts, choices are
-// decisions. A question is neither.
+// decisions. A question is neither. That something "always fails" is no rule: a rule says so at its start, or by "must".
 func userSays(t string) int {
 	if strings.HasSuffix(strings.TrimSpace(t), "?") {
 		return nothing
@@ -106,11 +106,25 @@ func userSays(t string) int {
 	switch {
 	case hasAny(t, " let's go with ", " we'll go with ", " go with option ", " let's use ", " we decided ", " i decided ", " we will use ", " decision:"):
 		return decision
-	case hasAny(t, " remember that ", " remember to ", " keep in mind ", " always ", " never ", " make sure ", " do not ", " don't ever ",
-		" my name is ", " i prefer ", " we use ", " we always ", " important:", " note that ", " must not ", " from now on "):
+	case startsRule(t), hasAny(t, " remember that ", " keep in mind ", " don't ever ", " my name is ", " i prefer ", " we always ", " we never ", " must not ",
+		" must never ", " must always ", " should never ", " should always ", " and never ", " from now on "), hasAny(t, " we use ") && !hasAny(t, " if we use "):
 		return fact
 	}
 	return nothing
+}
+
+// startsRule tells whether a sentence, in lower case and after a space, starts as an instruction that is to last.
+func startsRule(t string) bool {
+	t = strings.TrimSpace(t)
+	for _, w := range []string{"please ", "and ", "also ", "but ", "so "} {
+		t = strings.TrimPrefix(t, w)
+	}
+	for _, w := range []string{"always ", "never ", "do not ", "don't ", "make sure ", "be sure ", "remember ", "important:", "note that ", "note:"} {
+		if strings.HasPrefix(t, w) {
+			return true
+		}
+	}
+	return false
 }
 
 // assistantSays judges a sentence of the agent: only choices that it states as made.

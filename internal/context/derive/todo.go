@@ -16,7 +16,10 @@ type todoList struct {
 	items []todoItem
 }
 
-type todoItem struct{ text, status string }
+type todoItem struct {
+	text, status string
+	n            int // the record that says so
+}
 
 // todo keeps the list that b sets, when b is a call to a todo tool (Claude Code's TodoWrite, Codex's update_plan).
 func (s *State) todo(n int, b *record.Block) {
@@ -34,10 +37,10 @@ func (s *State) todo(n int, b *record.Block) {
 	}
 	l := todoList{n: n}
 	for _, t := range in.Todos {
-		l.items = append(l.items, todoItem{t.Content, t.Status})
+		l.items = append(l.items, todoItem{t.Content, t.Status, n})
 	}
 	for _, t := range in.Plan {
-		l.items = append(l.items, todoItem{t.Step, t.Status})
+		l.items = append(l.items, todoItem{t.Step, t.Status, n})
 	}
 	if len(s.todos) == keptLists {
 		s.todos = append(s.todos[:0], s.todos[1:]...)
@@ -47,28 +50,32 @@ func (s *State) todo(n int, b *record.Block) {
 
 // Todo writes todo.md as of record upTo: the agent's own list, as its todo tool set it last.
 func (s *State) Todo(upTo int) []byte {
+	l := todoList{}
+	l.n, l.items = s.taskList(upTo)
 	for i := len(s.todos) - 1; i >= 0; i-- {
-		if l := s.todos[i]; l.n <= upTo && len(l.items) > 0 {
-			return l.markdown()
-		} else if l.n <= upTo {
-			return nil
+		if t := s.todos[i]; t.n <= upTo && t.n > l.n {
+			l = t
+			break
 		}
 	}
-	return nil
+	if len(l.items) == 0 {
+		return nil
+	}
+	return l.markdown()
 }
 
 func (l *todoList) markdown() []byte {
 	var out strings.Builder
 	out.WriteString("# Todo (" + ref(l.n) + ")\n\n")
 	for _, t := range l.items {
-		box, note := "[ ] ", ""
+		box, note := "[ ] ", ref(t.n)
 		switch t.status {
 		case "completed", "done":
 			box = "[x] "
-		case "in_progress":
-			note = " (in progress)"
+		case "in_progress", "cancelled":
+			note = strings.ReplaceAll(t.status, "_", " ") + ", " + note
 		}
-		out.WriteString("- " + box + oneLine(t.text) + note + "\n")
+		out.WriteString("- " + box + oneLine(t.text) + " (" + note + ")\n")
 	}
 	return []byte(out.String())
 }

@@ -43,7 +43,7 @@ func (b *builder) coveredRanges() []swap.Range {
 		if i == maxMissed {
 			break
 		}
-		if !b.has(m.n) {
+		if !b.has(m.n) && !b.w.isBad(m.n) {
 			r := swap.Range{A: m.n, B: m.n}
 			b.omitRange(r, Scores{Relevance: m.score}, outBudget)
 			out = append(out, r)
@@ -88,7 +88,7 @@ func (b *builder) outRange(r swap.Range) {
 
 func (b *builder) omitRange(r swap.Range, s Scores, reason string) {
 	b.omitted = append(b.omitted, Omitted{Kind: "messages", Source: messagesFile, Range: r.String(), Tokens: b.w.wholeTokens(r),
-		Hash: b.w.tree.Hash(r).String(), Score: s.sum(), Parts: s, Reason: reason, Path: swap.OpenPath(r.Ref())})
+		Hash: b.w.hash(r).String(), Score: s.sum(), Parts: s, Reason: reason, Path: swap.OpenPath(r.Ref())})
 }
 
 // wholeTokens is what the records of r take when nothing is cut, markers included, by guesses.

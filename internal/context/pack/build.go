@@ -35,9 +35,6 @@ const tries = 8
 func (w *Workset) Build(in Input) (*Pack, error) {
 	w.exact.readFrom(in.History)
 	p, err := w.fit(in, max(in.Budget-in.Reserve, 0))
-	if err == nil {
-		err = w.exact.err
-	}
 	if err != nil {
 		return nil, fmt.Errorf("pack of %s: %w", in.Session, err)
 	}

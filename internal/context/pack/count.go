@@ -1,12 +1,15 @@
 package pack
 
 import (
+	"errors"
 	"fmt"
 
 	"ctxfs/internal/record"
+	"ctxfs/internal/swap"
 )
 
-// counts holds the exact tokens of blocks that a pack came to, by their number in the log. The rest is guessed only.
+// counts holds what is only known of records that a pack came to: the exact tokens of their blocks, by number in the log.
+// The rest is guessed only.
 type counts struct {
 	pages [][]uint32 // 1 + tokens; 0 is not counted
 	from  record.History
@@ -34,8 +37,16 @@ func (c *counts) set(block, tokens int) {
 	(*page)[block%countPage] = uint32(tokens) + 1
 }
 
-// readFrom lets exact counts read records from h, and forgets an error of the last time.
-func (c *counts) readFrom(h record.History) { c.from, c.err = h, nil }
+// readFrom lets records be read from h from now on, and forgets an error of the last time. What it gives brings that back.
+func (c *counts) readFrom(h record.History) (back func()) {
+	before := c.err
+	c.from, c.err = h, nil
+	return func() {
+		if c.err == nil {
+			c.err = before
+		}
+	}
+}
 
 // tokensOf is what block k (from 1) of record n counts when shown whole.
 func (w *Workset) tokensOf(n, k int) int {
@@ -85,6 +96,40 @@ func load(h record.History, n int) (*record.Record, error) {
 		r.Blocks = []record.Block{{Kind: record.Other, Text: string(raw)}}
 	}
 	return &r, nil
+}
+
+// hash is the hash of the records of r.
+func (w *Workset) hash(r swap.Range) swap.Hash {
+	h, err := w.tree.Hash(r, w.exact.line)
+	if err != nil && w.exact.err == nil {
+		w.exact.err = err
+	}
+	return h
+}
+
+func (c *counts) line(n int) ([]byte, error) {
+	if c.from == nil {
+		return nil, errors.New("no history to read it from")
+	}
+	return c.from.Raw(n)
+}
+
+// maxChunks is how many ids of chunks are remembered.
+const maxChunks = 256
+
+// chunk gives the records that the chunk with that id names.
+func (w *Workset) chunk(id string) (swap.Range, bool) {
+	if r, ok := w.chunks[id]; ok {
+		return r, true
+	}
+	r, ok, err := w.tree.Find(id, w.Len(), w.exact.line)
+	if err != nil && w.exact.err == nil {
+		w.exact.err = err
+	}
+	if ok && len(w.chunks) < maxChunks {
+		w.chunks[id] = r
+	}
+	return r, ok
 }
 
 // blocksOf gives the blocks of record n with their exact tokens.

@@ -114,33 +114,53 @@ func (b *builder) placeOne(d doc, share int) int {
 	}
 	overhead := b.w.tok.Count(docSection(title, ""))
 	if share < minDoc || share <= overhead+8 && total > 8 {
-		b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: total, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: outBudget, Path: d.path})
+		b.omitFile(d, hash, total, outBudget)
 		return 0
 	}
-	text, kept := scrub(d.text), total
-	if total > share-overhead {
-		text, kept = b.w.cutFile(text, total, share-overhead, d.path)
+	text := scrub(d.text)
+	size := b.w.tok.Count(text)
+	kept := size
+	if size > share-overhead {
+		text, kept = b.w.cutFile(text, size, share-overhead, d.path)
+	}
+	if text == "" && size > 0 {
+		b.omitFile(d, hash, size, outLarge)
+		return 0
 	}
 	n := b.page.doc(title, text)
-	b.items = append(b.items, Item{Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < total, Path: d.path, Note: d.note})
-	if kept < total {
-		b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: total - kept, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: outLarge, Path: d.path})
+	b.items = append(b.items, Item{Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note})
+	if kept < size {
+		b.omitFile(d, hash, size-kept, outLarge)
 	}
 	return n
 }
 
-// cutFile cuts a file's text to limit tokens, its own mark included.
+// omitFile lists d, or what is cut of it.
+func (b *builder) omitFile(d doc, hash string, tokens int, reason string) {
+	b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: tokens, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: reason, Path: d.path})
+}
+
+// cutFile cuts a file's text to limit tokens, its own mark included: between lines, and in a file of JSON lines always so.
 func (w *Workset) cutFile(text string, total, limit int, path string) (string, int) {
-	mark := "\n[... cut: cat " + path + "]\n"
-	limit = max(limit-w.tok.Count(mark)-2, 0)
-	head, a := w.tok.Prefix(text, limit*3/4)
-	if i := strings.LastIndexByte(text[:head], '\n'); i > head/2 {
-		head = i
+	jsonl := strings.HasSuffix(path, ".jsonl")
+	mark := "[... cut: cat " + path + "]\n"
+	limit = max(limit-w.tok.Count(mark)-4, 0)
+	n, _ := w.tok.Prefix(text, limit*3/4)
+	head := text[:n]
+	if i := strings.LastIndexByte(head, '\n') + 1; jsonl || i > n*3/4 {
+		head = head[:i]
+	} else {
+		head += "\n"
 	}
-	n, c := w.tok.Suffix(text[head:], limit-limit*3/4)
+	a := w.tok.Count(head)
+	n, c := w.tok.Suffix(text[n:], limit-a)
 	tail := text[len(text)-n:]
-	if i := strings.IndexByte(tail, '\n'); i >= 0 && i < len(tail)/2 {
-		tail = tail[i+1:]
+	if i := strings.IndexByte(tail, '\n') + 1; jsonl || i > 0 && i < n/2 {
+		tail = tail[i:]
+		c = w.tok.Count(tail)
 	}
-	return strings.TrimRight(text[:head], "\n") + mark + tail, min(a+c, total-1)
+	if jsonl && head+tail == "" {
+		return "", 0
+	}
+	return head + mark + tail, min(a+c, total-1)
 }

@@ -24,9 +24,12 @@ type head struct {
 // encode writes pack.json: one line per input, item and omission, so that grep and diff work on it.
 func (p *Pack) encode(w *Workset, in Input) error {
 	p.Inputs = w.inputs(in)
+	if w.exact.err != nil {
+		return fmt.Errorf("pack of %s: %w", in.Session, w.exact.err)
+	}
 	h := head{Session: in.Session, Agent: in.Agent, Budget: in.Budget, Reserve: in.Reserve, Tokens: p.Tokens, Tokenizer: w.tok.Name(), Source: "none"}
 	if u := w.latestUser(w.Len()); in.Query != "" {
-		h.Query, h.Source = derive.Excerpt(in.Query, 300), "given"
+		h.Query, h.Source = derive.Excerpt(scrub(in.Query), 300), "given"
 	} else if u > 0 {
 		r, err := in.History.Record(u)
 		if err != nil {
@@ -69,7 +72,7 @@ func (w *Workset) inputs(in Input) []Source {
 	}
 	log := Source{Source: messagesFile, Records: w.Len(), Bytes: w.bytes, Hash: swap.Sum(nil).String()}
 	if w.Len() > 0 {
-		log.Hash = w.tree.Hash(swap.Range{A: 1, B: w.Len()}).String()
+		log.Hash = w.hash(swap.Range{A: 1, B: w.Len()}).String()
 	}
 	out = append(out, log)
 	for _, f := range in.Pinned {

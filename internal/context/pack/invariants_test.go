@@ -28,7 +28,7 @@ func broken(w *Workset, in Input, p *Pack) error {
 	if err != nil {
 		return err
 	}
-	for _, check := range []invariant{overBudget, sameJSON, unaccountedRecords, unaccountedFiles, untrueBlocks, splitPairs, noUser, unreadable} {
+	for _, check := range []invariant{overBudget, sameJSON, unaccountedRecords, unaccountedFiles, untrueBlocks, splitPairs, noUser, tornLines, unreadable} {
 		if err := check(w, in, p, page); err != nil {
 			return err
 		}
@@ -255,6 +255,21 @@ func noUser(w *Workset, in Input, p *Pack, page *readPage) error {
 	return nil
 }
 
+// tornLines checks that files of JSON lines stand in pack.md as whole lines.
+func tornLines(_ *Workset, _ Input, p *Pack, page *readPage) error {
+	for title, text := range page.docs {
+		if !strings.HasSuffix(strings.Fields(title)[1], ".jsonl") {
+			continue
+		}
+		for l := range strings.Lines(text) {
+			if !json.Valid([]byte(l)) && !strings.HasPrefix(l, "[... cut: cat context/") {
+				return fmt.Errorf("%s: a line of it is cut: %q", title, l)
+			}
+		}
+	}
+	return nil
+}
+
 // unreadable checks that each omitted thing can be read at its path, and is what its hash says: all of them in
 // small logs, some in large ones.
 func unreadable(w *Workset, in Input, p *Pack, _ *readPage) error {
@@ -297,12 +312,12 @@ func otherBytes(w *Workset, o Omitted, data []byte) error {
 	r, err := swap.ParseRange(o.Range)
 	n := r.A
 	for l := range strings.Lines(string(data)) {
-		if n > r.B || swap.Sum([]byte(l)) != w.tree.Hash(swap.Range{A: n, B: n}) {
+		if n > r.B || swap.Sum([]byte(l)) != w.hash(swap.Range{A: n, B: n}) {
 			return fmt.Errorf("%s: the line of record %d is another one", o.Path, n)
 		}
 		n++
 	}
-	if err != nil || n != r.B+1 || w.tree.Hash(r).String() != o.Hash {
+	if err != nil || n != r.B+1 || w.hash(r).String() != o.Hash {
 		return fmt.Errorf("%s: %d lines, %v", o.Path, n-r.A, err)
 	}
 	return nil

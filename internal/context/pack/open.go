@@ -74,10 +74,10 @@ func blockText(b *record.Block) string {
 }
 
 func (w *Workset) openID(h record.History, id string) ([]byte, bool, error) {
-	if r, ok := w.tree.Find(id, w.Len()); ok {
+	defer w.exact.readFrom(h)()
+	if r, ok := w.chunk(id); ok {
 		return w.openRange(h, r)
 	}
-	w.exact.readFrom(h)
 	for n := 1; n <= w.Len(); n++ {
 		for k, m := range w.guessed(n) {
 			if !w.isLargeOutput(n, k+1, m) {

@@ -51,7 +51,7 @@ func (w *Workset) rangeOf(ref string) (swap.Range, bool) {
 		return r, err == nil && r.B <= w.Len()
 	}
 	if id := strings.TrimPrefix(ref, "swap:"); isID(id) {
-		return w.tree.Find(id, w.Len())
+		return w.chunk(id)
 	}
 	return swap.Range{}, false
 }

@@ -83,7 +83,7 @@ func overGrowth(t *testing.T, s corpus.Session, number int) {
 }
 
 // again builds the same pack a second time, after one of another budget.
-func again(t *testing.T, w *Workset, in Input, p *Pack) {
+func again(t testing.TB, w *Workset, in Input, p *Pack) {
 	t.Helper()
 	other := in
 	other.Budget = in.Budget*2 + 77

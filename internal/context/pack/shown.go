@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 
@@ -17,47 +16,6 @@ func shown(b *record.Block) string {
 		return clean(b.Placeholder(), 400)
 	}
 	return scrub(b.Text)
-}
-
-// minBase64 is how long an unbroken run of base64 must be to count as data that no model can read.
-const minBase64 = 512
-
-// scrub replaces long runs of base64 by their size. It looks at every minBase64-th byte only, and around it when
-// that could be base64, so that ordinary text costs next to nothing.
-func scrub(s string) string {
-	var out strings.Builder
-	done := 0
-	for i := minBase64 - 1; i < len(s); {
-		if !base64Byte(s[i]) {
-			i += minBase64
-			continue
-		}
-		a, b := i, i
-		for a > done && base64Byte(s[a-1]) {
-			a--
-		}
-		for b < len(s) && base64Byte(s[b]) {
-			b++
-		}
-		if b-a >= minBase64 && mixed(s[a:b]) {
-			out.WriteString(s[done:a] + "[base64, " + strconv.Itoa(b-a) + " bytes]")
-			done = b
-		}
-		i = b + minBase64
-	}
-	if done == 0 {
-		return s
-	}
-	return out.String() + s[done:]
-}
-
-func base64Byte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '+' || c == '/' || c == '=' || c == '-' || c == '_'
-}
-
-// mixed tells data from a ruler, a padding or a very long word: it has letters of both cases and digits.
-func mixed(s string) bool {
-	return strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") && strings.ContainsAny(s, "abcdefghijklmnopqrstuvwxyz") && strings.ContainsAny(s, "0123456789")
 }
 
 // clean makes a name of unknown origin fit for a heading or a marker: one line, no Markdown, at most size bytes.

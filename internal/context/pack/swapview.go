@@ -76,7 +76,7 @@ func (w *Workset) swappedOut(in Input) ([]swapped, error) {
 }
 
 func (w *Workset) swappedRange(h record.History, r swap.Range) (swapped, error) {
-	c := swap.RangeChunk(r, w.tree.Hash(r))
+	c := swap.RangeChunk(r, w.hash(r))
 	about, err := w.about(h, r)
 	if err != nil {
 		return swapped{}, err
@@ -111,7 +111,6 @@ func (w *Workset) about(h record.History, r swap.Range) (string, error) {
 // swappedOutputs lists the large outputs that the pack does not show whole.
 func (w *Workset) swappedOutputs(h record.History, p *Pack) ([]swapped, error) {
 	whole := p.wholeRecords()
-	w.exact.readFrom(h)
 	var out []swapped
 	for n := 1; n <= w.Len(); n++ {
 		for k, m := range w.guessed(n) {

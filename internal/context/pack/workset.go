@@ -48,6 +48,7 @@ type Workset struct {
 	ranked   ranking
 	guess    *guess
 	exact    counts
+	chunks   map[string]swap.Range // some that were asked for, by their ids
 }
 
 // badLine is a line that could not be parsed.
@@ -59,7 +60,7 @@ type badLine struct {
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
 	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
-		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess()}
+		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), chunks: map[string]swap.Range{}}
 }
 
 // Len is the number of records folded.

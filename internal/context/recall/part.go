@@ -19,7 +19,7 @@ type part struct {
 // skip is where every skipTerms-th term stands. Its key is not in the packed words.
 type skip struct{ key, at uint32 }
 
-const skipTerms = 16
+const skipTerms = 8
 
 // longList is the number of postings from which a list says how many bits it has, so that it can be passed over.
 const longList = 32
@@ -111,7 +111,13 @@ func (c *cursor) pass() {
 		c.in.at = c.postings + c.in.word()
 		return
 	}
-	c.read(func(posting) bool { return true })
+	b := riceBits(c.count, c.df)
+	for range c.df {
+		c.in.rice(b)
+		if c.in.bit() {
+			c.in.gamma()
+		}
+	}
 }
 
 // read yields the list of the term, records counted from the part's first, until yield gives false.

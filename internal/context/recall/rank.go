@@ -75,24 +75,27 @@ func pass(scores, out []float32) {
 func (x *Index) episodes(lists []weighted, out []float32) {
 	n, _ := slices.BinarySearch(x.starts, uint32(len(out)+1))
 	starts := x.starts[:n]
-	scores, tf := make([]float32, n), make([]float32, n)
+	scores, tf, lens := make([]float32, n), make([]float32, n), make([]float64, n)
+	for e := range lens {
+		lens[e] = x.episodeLen(starts, e, len(out))
+	}
 	mean := max(float64(x.total(len(out)))/float64(n), 1)
+	var in []int // the episodes that have the term
 	for _, l := range lists {
-		df := 0
+		in = in[:0]
 		for i, at := 0, 0; i < len(l.list); i++ {
 			for at+1 < n && l.list[i].doc >= starts[at+1] {
 				at++
 			}
 			if tf[at] == 0 {
-				df++
+				in = append(in, at)
 			}
 			tf[at] += float32(l.list[i].tf)
 		}
-		for e := range tf {
-			if tf[e] > 0 {
-				scores[e] += float32(bm25(l.weight*idf(df, n), float64(tf[e]), x.episodeLen(starts, e, len(out)), mean))
-				tf[e] = 0
-			}
+		weight := l.weight * idf(len(in), n)
+		for _, e := range in {
+			scores[e] += float32(bm25(weight, float64(tf[e]), lens[e], mean))
+			tf[e] = 0
 		}
 	}
 	for e := range starts {
