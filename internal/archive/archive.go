@@ -4,10 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
 	"slices"
-	"strconv"
-	"strings"
 
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
@@ -51,26 +48,9 @@ func Extend(tx *chunkstore.Tx, s *chunkstore.Store, x *Index, tail io.Reader) (*
 // Create archives what plain gives under the name rel, below dir. The bytes and the index are on disk when it
 // returns. The plain file stays: Verify it against Open, then remove it.
 func Create(s *chunkstore.Store, dir *beneath.Dir, rel string, plain io.Reader, own beneath.Owner) (*Index, error) {
-	return save(s, dir, rel, own, func(tx *chunkstore.Tx) (*Index, error) { return Add(tx, s, plain) })
-}
-
-// Grow archives what tail gives as the end of the log that is archived at rel. The index is replaced in one step, so the
-// caller must tell a tail that is in the archive by now from a new one, also after a crash: TailName helps.
-func Grow(s *chunkstore.Store, dir *beneath.Dir, rel string, tail io.Reader, own beneath.Owner) (*Index, error) {
-	return save(s, dir, rel, own, func(tx *chunkstore.Tx) (*Index, error) {
-		x, err := Load(dir, rel)
-		if err != nil {
-			return nil, err
-		}
-		return Extend(tx, s, x, tail)
-	})
-}
-
-// save writes the index that add gives while the bytes cannot be collected.
-func save(s *chunkstore.Store, dir *beneath.Dir, rel string, own beneath.Owner, add func(*chunkstore.Tx) (*Index, error)) (*Index, error) {
 	var x *Index
-	err := s.Update(func(tx *chunkstore.Tx) (err error) {
-		if x, err = add(tx); err != nil {
+	err := s.Update(func(tx *chunkstore.Tx) (err error) { // the bytes cannot be collected meanwhile
+		if x, err = Add(tx, s, plain); err != nil {
 			return err
 		}
 		if err := tx.Sync(); err != nil {
@@ -86,17 +66,6 @@ func save(s *chunkstore.Store, dir *beneath.Dir, rel string, own beneath.Owner, 
 		return nil, fmt.Errorf("archive %s: %w", rel, err)
 	}
 	return x, nil
-}
-
-// TailName is a name for the plain file of what comes after the first size bytes of the log called name: messages.jsonl
-// is that of size 0, messages.4096.jsonl that after an archive of 4,096 bytes. With such names the rename that puts a
-// new index in place also says which plain file counts: that whose number is the index's size. Others are left over.
-func TailName(name string, size int64) string {
-	if size == 0 {
-		return name
-	}
-	ext := path.Ext(name)
-	return strings.TrimSuffix(name, ext) + "." + strconv.FormatInt(size, 10) + ext
 }
 
 // Load reads the index at rel.

@@ -27,13 +27,9 @@ import (
 // so that each change from one to the other is one rename or unlink.
 const ColdDir = ".archive"
 
-// coldCache bounds the decompressed frames that one owner's archives keep in memory, in bytes.
-const coldCache = 16 << 20
-
 // OpenCold opens the store of an owner's cold bytes (archived logs and blobs); owner is "home/<uid>" or
 // "shared/<name>". For a reader, one that is not there is fs.ErrNotExist.
 func OpenCold(dir *beneath.Dir, owner string, opt chunkstore.Options) (*chunkstore.Store, error) {
-	opt.CacheBytes = coldCache
 	return chunkstore.Open(dir, path.Join(owner, StateDir, "chunk"), opt)
 }
 
