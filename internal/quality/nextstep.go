@@ -2,6 +2,8 @@ package quality
 
 import (
 	"encoding/json"
+	"fmt"
+	"io"
 	"strings"
 
 	"ctxfs/internal/context/derive"
@@ -36,11 +38,12 @@ const maxEdits = 30
 type edit struct {
 	n     int
 	lines []string // the lines that it replaces or keeps as context
+	from  int      // the record of seen
 	seen  string   // the latest content of the file that a tool gave before; empty when unknown
 }
 
-// Steps looks at the edits of one session.
-func Steps(t pack.Tokenizer, s corpus.Session, budget int) (NextStep, error) {
+// Steps looks at the edits of one session. It tells misses, when not nil, which ones only the tail has.
+func Steps(t pack.Tokenizer, s corpus.Session, budget int, misses io.Writer) (NextStep, error) {
 	var out NextStep
 	h := record.NewMemory(s.Log)
 	edits, texts, err := findEdits(h)
@@ -60,7 +63,11 @@ func Steps(t pack.Tokenizer, s corpus.Session, budget int) (NextStep, error) {
 		if err != nil {
 			return out, err
 		}
+		before := out
 		out.look(e, string(p.Markdown), tail(t, texts[:e.n-1], budget))
+		if misses != nil && (out.Tail-before.Tail > out.Pack-before.Pack || out.TailAll-before.TailAll > out.PackAll-before.PackAll) {
+			fmt.Fprintf(misses, "%s, %d tokens: the edit in record %d; its file was seen in %d, %d tokens\n", s.Name, budget, e.n, e.from, t.Count(e.seen))
+		}
 	}
 	return out, nil
 }
@@ -112,6 +119,7 @@ func findEdits(h *record.Memory) ([]edit, []string, error) {
 	var edits []edit
 	var texts []string
 	seen := map[string]string{}  // by path
+	from := map[string]int{}     // its record
 	reads := map[string]string{} // path by call id
 	for n := 1; n <= h.Len(); n++ {
 		r, err := h.Record(n)
@@ -121,7 +129,7 @@ func findEdits(h *record.Memory) ([]edit, []string, error) {
 		for i := range r.Blocks {
 			b := &r.Blocks[i]
 			if p := reads[b.CallID]; b.Kind == record.ToolResult && p != "" && !b.IsError && len(b.Text) > 200 {
-				seen[p] = b.Text
+				seen[p], from[p] = b.Text, n
 			}
 			if b.Kind != record.ToolUse {
 				continue
@@ -131,7 +139,7 @@ func findEdits(h *record.Memory) ([]edit, []string, error) {
 					reads[b.CallID] = p
 					continue
 				}
-				if e := (edit{n: n, lines: shownBefore(texts, editedLines(b)), seen: seen[p]}); len(e.lines) > 0 || e.seen != "" {
+				if e := (edit{n: n, lines: shownBefore(texts, editedLines(b)), from: from[p], seen: seen[p]}); len(e.lines) > 0 || e.seen != "" {
 					edits = append(edits, e)
 				}
 				break

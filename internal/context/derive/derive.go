@@ -70,7 +70,7 @@ func (s *State) Add(r *record.Record) {
 			s.task(r.N, b)
 			s.asks(b)
 			s.called(b)
-			s.touch(r.N, b)
+			s.touch(r.N, i+1, b)
 		case record.ToolResult:
 			s.numbered(b)
 			s.answered(r.N, b)

@@ -3,6 +3,7 @@ package derive
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"slices"
 	"sort"
 	"strconv"
@@ -18,11 +19,16 @@ type file struct {
 }
 
 // touched is a touch by the number of its file.
-type touched struct{ n, file int32 }
+type touched struct {
+	n, file int32
+	shell   bool
+}
 
 type touch struct {
-	n    int32
-	edit bool
+	n     int32
+	block uint16 // from 1
+	edit  bool
+	shell bool // a shell command prints the file: no mention that refs count
 }
 
 // Ref is a line of refs.jsonl.
@@ -35,17 +41,19 @@ type Ref struct {
 }
 
 // touch keeps the files that a tool call names.
-func (s *State) touch(n int, b *record.Block) {
+func (s *State) touch(n, block int, b *record.Block) {
 	edit := Edits(b.Name)
-	for _, p := range Paths(b) {
+	paths := Paths(b)
+	shell := len(paths) == 0
+	for _, p := range Touched(b) {
 		i, ok := s.byPath[p]
 		if !ok {
 			i = len(s.files)
 			s.byPath[p] = i
 			s.files = append(s.files, file{path: p})
 		}
-		s.order = append(s.order, touched{int32(n), int32(i)})
-		s.files[i].touches = append(s.files[i].touches, touch{int32(n), edit})
+		s.order = append(s.order, touched{int32(n), int32(i), shell})
+		s.files[i].touches = append(s.files[i].touches, touch{int32(n), uint16(min(block, math.MaxUint16)), edit, shell})
 	}
 }
 
@@ -91,12 +99,7 @@ func patchPaths(patch string) []string {
 
 // LatestRefs is Refs of the count files touched last, in the same order and with the same ids.
 func (s *State) LatestRefs(upTo, count int) []byte {
-	var pick []int
-	for k := sort.Search(len(s.order), func(k int) bool { return int(s.order[k].n) > upTo }) - 1; k >= 0 && len(pick) < count; k-- {
-		if i := int(s.order[k].file); !slices.Contains(pick, i) {
-			pick = append(pick, i)
-		}
-	}
+	pick := s.recent(upTo, count, false)
 	slices.Sort(pick)
 	var out bytes.Buffer
 	for _, i := range pick {
@@ -125,15 +128,24 @@ func (f *file) ref(i, upTo int) (Ref, bool) {
 	if k == 0 {
 		return Ref{}, false
 	}
-	edits := 0
+	named, edits, first, last := 0, 0, 0, 0
 	for _, t := range f.touches[:k] {
+		if t.shell {
+			continue
+		}
 		if t.edit {
 			edits++
 		}
+		if named++; named == 1 {
+			first = int(t.n)
+		}
+		last = int(t.n)
 	}
-	last := int(f.touches[k-1].n)
+	if named == 0 {
+		return Ref{}, false
+	}
 	return Ref{ID: "r" + strconv.Itoa(i+1), Path: f.path, Kind: "file", Source: ref(last),
-		Summary: fmt.Sprintf("named in %d tool calls, %d of them edits; first messages:%d, last messages:%d", k, edits, f.touches[0].n, last)}, true
+		Summary: fmt.Sprintf("named in %d tool calls, %d of them edits; first messages:%d, last messages:%d", named, edits, first, last)}, true
 }
 
 // Writes tells whether a call holds the whole new content of a file.
@@ -153,7 +165,7 @@ func Part(args string) string {
 		return ""
 	}
 	part := ""
-	for _, key := range [...]string{"offset", "limit", "start_line", "end_line", "line_start", "line_end", "view_range", "pattern", "pages"} {
+	for _, key := range [...]string{"offset", "limit", "start_line", "end_line", "line_start", "line_end", "view_range", "pattern", "pages", "cmd", "command"} {
 		if v := in.Raw(key); v != "" && v != "null" {
 			part += key + "=" + v + " "
 		}

@@ -16,15 +16,24 @@ type builder struct {
 	limits    limits
 	set       map[dedup.Place]int // limits of single blocks
 	userLimit int
-	settled   int // what is up to here is chosen anew only when the log has grown by a step
+	settled   int // what is up to here is chosen anew only when the log has grown by a wide step
+	steps     steps
+	open      int  // tokens that the pack may use beside the files that do not depend on the log
+	written   int  // tokens of the records that are written
+	goal      int  // tokens for all up to settled
+	whole     bool // nothing of the log is left out
 	page      page
 	items     []Item
 	omitted   []Omitted
 	forced    []rangeSet
 	flow      flow
 	chosen    map[int]float64 // older records that are in, with their relevance
+	working   map[int]float64 // those of them that hold the newest content of a file, with how lately it was touched
+	parted    map[int]bool    // records behind start that are out, since the call that they answer is written without them
+	work      []int           // the records of working, sorted
 	missed    []missedHit     // older records that match, and do not fit
 	start     int             // first record of the unbroken end
+	task      int             // the latest message of the user up to settled, 0 when there is none
 	user      int             // the latest user message, 0 when there is none
 }
 
@@ -89,12 +98,14 @@ func (p *Pack) used() int {
 
 // try makes the pack of a plan of lim tokens. The text may come out a little larger.
 func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, error) {
-	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
+	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, working: map[int]float64{}, parted: map[int]bool{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
 	b.full = max(in.Budget-in.Reserve, 0)
 	b.limits = limitsOf(b.full)
 	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, query: in.Query, whole: map[dedup.Place]string{}}
 	room := lim - b.header()
-	room -= b.place(b.fixedDocs(), room-min(room/3, 400))
+	fixed := b.place(b.fixedDocs(), room-min(room/3, 400))
+	b.open = b.full - fixed
+	room -= fixed
 	if err := b.choose(room); err != nil {
 		return nil, err
 	}
@@ -123,12 +134,15 @@ func (b *builder) header() int {
 
 // has is the set of records that the pack shows, as far as it is chosen.
 func (b *builder) has(n int) bool {
-	if n >= b.start && b.start > 0 || n == b.user {
+	if n > b.settled || n >= b.start && !b.parted[n] || b.isTask(n) {
 		return true
 	}
 	_, ok := b.chosen[n]
 	return ok
 }
+
+// isTask tells whether n is a message of the user that must be in.
+func (b *builder) isTask(n int) bool { return n > 0 && (n == b.user || n == b.task) }
 
 // standIn gives the record in the pack that block k of record n is superseded by.
 func (b *builder) standIn(n, k int) int {

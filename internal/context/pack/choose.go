@@ -18,18 +18,6 @@ type missedHit struct {
 // smallBudget is where room becomes worth more than a steady prefix, in tokens.
 const smallBudget = 16_000
 
-// step is how many tokens the log grows before older content is chosen anew. Between two steps an append only adds to
-// the end of the pack. A question that was given by hand is asked once: its pack is always chosen anew.
-func (b *builder) step() int {
-	if b.in.Query != "" {
-		return 0
-	}
-	if b.full < smallBudget {
-		return b.full / 16
-	}
-	return b.full / 8
-}
-
 // recallShare is how much of the room records that match the query may take, in percent. Work with tools goes on from
 // where it is; talk comes back to what was said before.
 func (b *builder) recallShare() int {
@@ -39,68 +27,87 @@ func (b *builder) recallShare() int {
 	case len(b.w.links) == 0 || int(b.w.links[0].result) > b.settled:
 		return 60
 	}
-	return 8
+	return 3
 }
 
-// choose decides which records are in: the unbroken end of the log from start on, and older ones that match.
+// docShare is how much of the budget all derived files together may take, in percent.
+func (b *builder) docShare() int {
+	if b.full < smallBudget {
+		return 6
+	}
+	return 12
+}
+
+// headings is what the headings and fences of the messages take.
+const headings = 40
+
+// choose decides which records are in: the unbroken end of the log from start on, and older ones: the newest contents
+// of files, and what matches.
 func (b *builder) choose(room int) error {
 	w, n := b.w, b.w.Len()
-	b.start, b.settled = n+1, n
-	room -= 24 // headings and fences of the messages
-	room -= b.userRoom(room)
+	b.start = n + 1
+	room -= headings
+	b.userLimit = max(room/3/max(b.blocks(b.user), 1)-cutMarker, 8)
 	m := w.measure(b.limits.big)
 	total := m.upTo(w, n)
-	if w.holdsAll(room, b.limits.big) {
-		b.start, b.settled = 1, 0
+	if w.holdsAll(room-b.userCost(b.user), b.limits.big) {
+		b.start, b.whole = 1, true
 		return nil
 	}
-	step := b.step()
-	if step > 0 {
-		b.settled = m.reach(w, total/step*step)
-	}
-	docs, err := b.derivedDocs(b.settled)
+	b.steps = b.settle(m, total, room)
+	b.task = w.latestUser(b.settled)
+	b.goal = room - b.steps.growth
+	docs, err := b.derivedDocs(b.steps.documented)
 	if err != nil {
 		return err
 	}
-	room -= b.place(docs, room/3)
+	room = b.goal - b.userCost(b.task)
+	if b.in.Query != "" && b.task != b.user {
+		room -= b.userCost(b.user)
+	}
+	room -= b.place(docs, min(b.full*b.docShare()/100, room/3))
 	room -= b.force(room / 2)
+	if b.in.Query == "" {
+		recs, used := b.workingFiles(b.settled, room, [2]int{lastShare, othersShare})
+		b.work = recs
+		room -= used
+	}
+	return b.window(room)
+}
+
+// window chooses where the unbroken end of the log starts, and what is recalled from before it.
+func (b *builder) window(room int) error {
 	old := room * b.recallShare() / 100
-	work := room * b.workingShare() / 100
-	b.fill(room - old - work - step) // where the window starts, about
-	used := b.workingFiles(work)
+	calls := b.fill(room - old) // where the window starts, about
 	got, err := b.recall(old)
 	if err != nil {
 		return err
 	}
-	b.fill(room - used - got - step)
+	if b.in.Query != "" || b.full < smallBudget || old*2 > room {
+		calls = b.fill(room - got)
+	}
+	for _, c := range calls {
+		b.chosen[c] = max(b.chosen[c], 0)
+	}
 	return nil
 }
 
-// userRoom makes sure that the latest user message fits, cut when it must be, and gives what is set aside for it.
-func (b *builder) userRoom(room int) int {
-	if b.user == 0 {
+func (b *builder) blocks(n int) int {
+	if n == 0 {
 		return 0
 	}
-	blocks := len(b.w.guessed(b.user))
-	b.userLimit = max(room/3/blocks-cutMarker, 8)
-	return b.w.cost(b.user, b.userLimit)
+	return len(b.w.guessed(n))
+}
+
+// userCost is what a message of the user takes that must be in, cut when it must be.
+func (b *builder) userCost(n int) int {
+	if n == 0 {
+		return 0
+	}
+	return b.w.cost(n, b.userLimit)
 }
 
 func (b *builder) isChosen(n int) bool { _, ok := b.chosen[n]; return ok }
-
-// wholePairs moves a start forward past results whose calls are before it.
-func (b *builder) wholePairs(start int) int {
-	for at := start; at <= b.w.Len() && at < start+nearLinks; at++ {
-		cut := false
-		for _, p := range b.w.linksTo(at) {
-			cut = cut || int(p.call) < start && !b.isChosen(int(p.call))
-		}
-		if !cut {
-			return at
-		}
-	}
-	return start
-}
 
 // force puts pinned records in.
 func (b *builder) force(room int) (used int) {
@@ -135,22 +142,17 @@ func (b *builder) recall(room int) (used int, err error) {
 	return used, nil
 }
 
-// take puts record n and its partners in when they fit.
+// take puts record n and its partners in when they fit, and gives what they take.
 func (b *builder) take(n int, rel float64, room int) int {
-	return b.takeWith(n, rel, room, b.limits.words)
-}
-
-// takeWith is take with another limit on the blocks of n itself.
-func (b *builder) takeWith(n int, rel float64, room, limit int) int {
-	if b.has(n) || b.w.isBad(n) {
+	if b.has(n) || b.isTask(n) || b.w.isBad(n) {
 		return 0
 	}
 	group := []int{n}
-	cost := b.w.cost(n, limit)
+	cost := b.cost(n)
 	for _, p := range b.w.partners(n) {
-		if !b.has(p) && !slices.Contains(group, p) {
+		if !b.has(p) && !b.isTask(p) && !slices.Contains(group, p) {
 			group = append(group, p)
-			cost += b.w.cost(p, b.limits.words)
+			cost += b.cost(p)
 		}
 	}
 	if cost > room {
@@ -160,6 +162,15 @@ func (b *builder) takeWith(n int, rel float64, room, limit int) int {
 		b.chosen[g] = max(b.chosen[g], rel)
 	}
 	return cost
+}
+
+// cost is what record n takes, about, with the limits that its blocks have now.
+func (b *builder) cost(n int) int {
+	sum := firstMarker - nextMarker
+	for i, m := range b.w.blocksOf(n) {
+		sum += blockCost(m.tokens(), b.limitOf(n, i+1))
+	}
+	return sum
 }
 
 // hits ranks the first upTo records against the query, or against the latest user message.

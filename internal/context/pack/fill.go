@@ -1,14 +1,14 @@
 package pack
 
 import (
-	"math/bits"
+	"slices"
 
 	"ctxfs/internal/dedup"
 	"ctxfs/internal/record"
 )
 
-// limits are how many tokens a block may take, by its role in the pack. They follow the whole budget, not the plan,
-// and in coarse steps: a plan made a little smaller must not change them.
+// limits are how many tokens a block may take, by its role in the pack. They follow the whole budget, not the plan: a
+// plan made a little smaller must not change them.
 type limits struct {
 	big   int // near the end, and the newest content of a file
 	words int // what was said, further back, and what recall brings
@@ -16,65 +16,111 @@ type limits struct {
 }
 
 func limitsOf(budget int) limits {
-	return limits{big: max(coarse(budget*3/4), 40), words: max(coarse(min(budget/12, 3000)), 40), small: max(coarse(min(budget/20, 2000)), 40)}
-}
-
-// coarse rounds down to three leading bits.
-func coarse(n int) int {
-	if k := bits.Len(uint(max(n, 0))) - 3; k > 0 {
-		return n >> k << k
-	}
-	return n
+	return limits{big: max(budget*4/5, 40), words: max(min(budget/12, 3000), 40), small: max(min(budget/20, 400), min(budget/40, 2000), 40)}
 }
 
 // superseded is the limit of a block that a later one stands in for: only its place is shown.
 const superseded = 0
 
+// nearShare is how much of the window's room records take whole before tool outputs are cut, in percent.
+const nearShare = 30
+
 // filler walks back from the settled end of the log and gives each block its limit, until the room is used.
 type filler struct {
 	b    *builder
 	room int
-	near int // room left at which records stop being near
+	near int          // room left at which records stop being near
+	paid map[int]bool // calls whose results are in the window: in with them, wherever the window starts
 }
 
-// fill makes the window: it starts as far back as room allows. Records that are chosen already cost nothing.
-func (b *builder) fill(room int) {
-	f := &filler{b: b, room: room, near: room / 2}
+// fill makes the window: it starts as far back as room allows. What chosen records take is paid already. It gives the
+// records before the window that hold the other halves of its calls.
+func (b *builder) fill(room int) (calls []int) {
+	f := &filler{b: b, room: room, near: room * (100 - nearShare) / 100, paid: map[int]bool{}}
 	n := b.settled
 	for n >= 1 && f.take(n) {
 		n--
 	}
-	b.start = b.wholePairs(n + 1)
-}
-
-func (f *filler) take(n int) bool {
-	b := f.b
-	if n == b.user || b.isChosen(n) || b.w.isBad(n) {
-		return true
-	}
-	blocks := b.w.blocksOf(n)
-	set := make([]int, len(blocks))
-	cost := firstMarker - nextMarker
-	for i, m := range blocks {
-		set[i] = f.limit(n, i, m)
-		cost += blockCost(m.tokens(), set[i])
-	}
-	for i, m := range blocks { // the largest ones are cut to what room is left
-		over := cost - f.room
-		if shown := min(m.tokens(), set[i]); over > 0 && shown > minCut {
-			cost -= blockCost(m.tokens(), set[i])
-			set[i] = max(shown-over-cutMarker, minCut)
-			cost += blockCost(m.tokens(), set[i])
+	b.start = n + 1
+	for c := range f.paid {
+		if c < b.start {
+			calls = append(calls, c)
 		}
 	}
-	if cost > f.room {
+	slices.Sort(calls)
+	return calls
+}
+
+// take puts record n in with the calls that it answers, cut when it must be.
+func (f *filler) take(n int) bool {
+	b := f.b
+	if b.isTask(n) || f.paid[n] || b.working[n] > 0 || b.w.isBad(n) {
+		return true
+	}
+	if b.isChosen(n) {
+		f.widen(n)
+		return true
+	}
+	cost := f.cost(n)
+	calls := f.calls(n)
+	for _, c := range calls {
+		cost += f.cost(c)
+	}
+	if cost = f.shrink(n, cost); cost > f.room {
 		return false
 	}
 	f.room -= cost
-	for i := range blocks {
-		b.set[dedup.Place{Rec: uint32(n), Block: uint32(i + 1)}] = set[i]
+	for _, c := range calls {
+		f.paid[c] = true
 	}
 	return true
+}
+
+// calls lists the records before n that n answers and that are not in yet.
+func (f *filler) calls(n int) []int {
+	var out []int
+	for _, p := range f.b.w.linksTo(n) {
+		if c := int(p.call); c < n && c != f.b.user && !f.paid[c] && !f.b.isChosen(c) && (len(out) == 0 || out[len(out)-1] != c) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// cost gives the blocks of record n their limits, and what they take then.
+func (f *filler) cost(n int) int {
+	sum := firstMarker - nextMarker
+	for i, m := range f.b.w.blocksOf(n) {
+		l := f.limit(n, i, m)
+		f.b.set[dedup.Place{Rec: uint32(n), Block: uint32(i + 1)}] = l
+		sum += blockCost(m.tokens(), l)
+	}
+	return sum
+}
+
+// shrink cuts the blocks of record n until cost fits the room, when it can.
+func (f *filler) shrink(n, cost int) int {
+	for i, m := range f.b.w.blocksOf(n) {
+		at := dedup.Place{Rec: uint32(n), Block: uint32(i + 1)}
+		if shown := min(m.tokens(), f.b.set[at]); cost > f.room && shown > minCut {
+			cost -= blockCost(m.tokens(), f.b.set[at])
+			f.b.set[at] = max(shown-(cost+blockCost(m.tokens(), shown)-f.room)-cutMarker, minCut)
+			cost += blockCost(m.tokens(), f.b.set[at])
+		}
+	}
+	return cost
+}
+
+// widen gives the blocks of a chosen record what they may take in the window, beyond what is paid.
+func (f *filler) widen(n int) {
+	for i, m := range f.b.w.blocksOf(n) {
+		at := dedup.Place{Rec: uint32(n), Block: uint32(i + 1)}
+		paid, l := blockCost(m.tokens(), f.b.limitOf(n, i+1)), f.limit(n, i, m)
+		if more := blockCost(m.tokens(), l) - paid; more > 0 && more <= f.room {
+			f.b.set[at] = l
+			f.room -= more
+		}
+	}
 }
 
 // limit is what block i of record n may take.
@@ -85,7 +131,7 @@ func (f *filler) limit(n, i int, m blockMeta) int {
 	switch {
 	case old && m.tokens() > cutMarker:
 		return superseded
-	case s.live[at], f.room > f.near:
+	case f.room > f.near, s.live[at]:
 		return l.big
 	case m.kind() == record.Text:
 		return l.words
@@ -103,7 +149,7 @@ func blockCost(tokens, limit int) int {
 
 // limitOf is what block k of record n may take, once records are chosen.
 func (b *builder) limitOf(n, k int) int {
-	if n == b.user {
+	if b.isTask(n) {
 		return b.userLimit
 	}
 	if l, ok := b.set[dedup.Place{Rec: uint32(n), Block: uint32(k)}]; ok {
@@ -113,37 +159,6 @@ func (b *builder) limitOf(n, k int) int {
 		return b.limits.big
 	}
 	return b.limits.words
-}
-
-// workingShare is how much of the room the newest contents of files may take that stand before the window, in percent.
-func (b *builder) workingShare() int {
-	if b.full < smallBudget {
-		return 10
-	}
-	return 20
-}
-
-// maxWorking is how many of the newest file contents are looked at.
-const maxWorking = 60
-
-// workingFiles puts the newest content of files that the agent worked on in, newest first, when it stands before the
-// window: the next edit needs it more than the talk around it.
-func (b *builder) workingFiles(room int) (used int) {
-	s := b.w.stale
-	for i, seen := s.upTo(b.settled)-1, 0; i >= 0 && seen < maxWorking; i-- {
-		at := s.contents[i]
-		if _, old := s.by(at, b.settled); old || int(at.Rec) >= b.start || b.has(int(at.Rec)) {
-			continue
-		}
-		seen++
-		b.set[at] = b.limits.big
-		if got := b.takeWith(int(at.Rec), 1, room-used, b.limits.big); got > 0 {
-			used += got
-		} else {
-			delete(b.set, at)
-		}
-	}
-	return used
 }
 
 // minCut is the least that a cut block shows, in tokens.

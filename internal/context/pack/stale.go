@@ -1,8 +1,6 @@
 package pack
 
 import (
-	"sort"
-
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/dedup"
 	"ctxfs/internal/record"
@@ -16,11 +14,10 @@ type content struct {
 
 // stale knows which tool outputs a later one stands in for: the older reads of a file, and the same text again.
 type stale struct {
-	newer    map[dedup.Place]uint32 // block -> the record that made it old
-	reads    map[string][]content   // by path: what shows the file now
-	files    map[dedup.Place]string // calls that gave or will give a file's content -> its path
-	live     map[dedup.Place]bool   // blocks that show a file's content
-	contents []dedup.Place          // the same, in order
+	newer map[dedup.Place]uint32 // block -> the record that made it old
+	reads map[string][]content   // by path: what shows the file now
+	files map[dedup.Place]string // calls that gave or will give a file's content -> its path
+	live  map[dedup.Place]bool   // blocks that show a file's content
 }
 
 func newStale() *stale {
@@ -29,7 +26,7 @@ func newStale() *stale {
 
 // call folds a tool call: a read is kept until its result comes, a write gives the content itself.
 func (s *stale) call(b *record.Block, at dedup.Place) {
-	paths := derive.Paths(b)
+	paths := derive.Touched(b)
 	if len(paths) != 1 {
 		return
 	}
@@ -40,10 +37,15 @@ func (s *stale) call(b *record.Block, at dedup.Place) {
 	}
 }
 
-// result folds the answer to a call.
-func (s *stale) result(call, at dedup.Place) {
-	if key, ok := s.files[call]; ok {
-		delete(s.files, call)
+// minContent is the size in bytes from which an answer to a read counts as the file's content: a shorter one may say
+// that there is no such file, or that it has not changed.
+const minContent = 200
+
+// result folds the answer to a call. One that failed shows no file.
+func (s *stale) result(b *record.Block, call, at dedup.Place) {
+	key, ok := s.files[call]
+	delete(s.files, call)
+	if ok && !b.IsError && len(b.Text) >= minContent {
 		path, args := cutKey(key)
 		s.content(path, args, at)
 	}
@@ -73,7 +75,6 @@ func (s *stale) content(path, args string, at dedup.Place) {
 	}
 	s.reads[path] = append(kept, content{part, at})
 	s.live[at] = true
-	s.contents = append(s.contents, at)
 }
 
 // repeat notes that the text at an older place stands again at a newer one.
@@ -87,9 +88,4 @@ func (s *stale) repeat(old, at dedup.Place) {
 func (s *stale) by(at dedup.Place, upTo int) (int, bool) {
 	n, ok := s.newer[at]
 	return int(n), ok && int(n) <= upTo
-}
-
-// upTo is how many of contents stand in the first n records.
-func (s *stale) upTo(n int) int {
-	return sort.Search(len(s.contents), func(i int) bool { return int(s.contents[i].Rec) > n })
 }

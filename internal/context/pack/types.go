@@ -74,10 +74,13 @@ type Scores struct {
 	Floor     float64 `json:"floor,omitempty"`     // must be in: pinned files, the latest user message
 	Authority float64 `json:"authority,omitempty"` // by kind: what the agent wrote, then what was derived
 	Recency   float64 `json:"recency,omitempty"`   // the unbroken end of the log
+	Working   float64 `json:"working,omitempty"`   // the newest content of a file that was touched lately; 1 is the last
 	Relevance float64 `json:"relevance,omitempty"` // against the query, 1 is the best record
 }
 
-func (s Scores) sum() float64 { return round(s.Floor + s.Authority + s.Recency + s.Relevance) }
+func (s Scores) sum() float64 {
+	return round(s.Floor + s.Authority + s.Recency + s.Working + s.Relevance)
+}
 
 // round keeps four decimals: enough to compare, and the same text on every machine.
 func round(f float64) float64 { return float64(int64(f*1e4+0.5)) / 1e4 }

@@ -126,7 +126,7 @@ func (w *Workset) block(r *record.Record, i int) string {
 		w.stale.call(b, at)
 		text = b.Name + " " + text
 	case record.ToolResult:
-		w.answered(b.CallID, at)
+		w.answered(b, at)
 		w.repeated(b.Text, at, text)
 		if !w.stale.live[at] {
 			w.near.add(b.Text, at)
@@ -175,9 +175,9 @@ func (w *Workset) called(id string, at dedup.Place) {
 }
 
 // answered ties a result to the newest call before it that has its id. A result without one is an orphan.
-func (w *Workset) answered(id string, at dedup.Place) {
-	c, ok := w.calls[idKey(id)]
-	if id == "" || !ok {
+func (w *Workset) answered(b *record.Block, at dedup.Place) {
+	c, ok := w.calls[idKey(b.CallID)]
+	if b.CallID == "" || !ok {
 		return
 	}
 	p := pairing{result: at.Rec, call: uint32(c >> 16), rblock: uint16(at.Block), cblock: uint16(c)}
@@ -185,7 +185,7 @@ func (w *Workset) answered(id string, at dedup.Place) {
 		w.far[p.call] = append(w.far[p.call], len(w.links))
 	}
 	w.links = append(w.links, p)
-	w.stale.result(dedup.Place{Rec: p.call, Block: uint32(p.cblock)}, at)
+	w.stale.result(b, dedup.Place{Rec: p.call, Block: uint32(p.cblock)}, at)
 }
 
 func idKey(id string) uint64 {

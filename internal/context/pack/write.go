@@ -1,42 +1,76 @@
 package pack
 
 import (
-	"sort"
+	"slices"
 
 	"ctxfs/internal/swap"
 )
 
-// write puts the chosen records into the page: older ones right before the latest user message, so that they move
-// only when that does.
+// write puts the chosen records into the page: first what is chosen anew only with a wide step, then portions, and at
+// last what came since.
 func (b *builder) write() error {
-	var older []int
+	used := b.w.tok.Count(b.page.out.String())
+	window := b.start
+	if err := b.run("files touched last, from ", kindRecalled, b.work); err != nil {
+		return err
+	}
+	var recent, older []int
+	for n := window; n <= b.settled; n++ {
+		if b.working[n] == 0 {
+			recent = append(recent, n)
+		}
+	}
 	for n := range b.chosen {
-		if n < b.start && n != b.user {
+		if n < window && !b.isTask(n) && b.working[n] == 0 {
 			older = append(older, n)
 		}
 	}
-	sort.Ints(older)
-	end := b.w.Len()
-	split := b.start
-	if b.user >= b.start {
-		split = b.user
-	}
-	if len(older) == 0 && b.user >= b.start {
-		split = end + 1
-	}
-	if err := b.run("messages from ", kindRecent, span(b.start, split-1)); err != nil {
+	slices.Sort(older)
+	if err := b.run("messages from ", kindRecent, recent); err != nil {
 		return err
 	}
-	if err := b.run("older messages that match, from ", kindRecalled, older); err != nil {
+	if err := b.run("older messages, from ", kindRecalled, older); err != nil {
 		return err
 	}
-	if b.user > 0 && b.user < b.start {
-		if err := b.run("latest user message, ", kindRecent, []int{b.user}); err != nil {
+	if b.task > 0 && b.task < window {
+		if err := b.run("latest user message, ", kindRecent, []int{b.task}); err != nil {
 			return err
 		}
 	}
-	return b.run("messages from ", kindRecent, span(split, end))
+	if err := b.writePortions(b.goal - used - b.written); err != nil {
+		return err
+	}
+	return b.run("messages from ", kindRecent, span(b.settled+1, b.w.Len()))
 }
+
+// writePortions writes what stands in the room that is left over, and in that which the log has yet to grow into: at
+// its end the contents of files that were touched in the small steps since settled, before them portions.
+func (b *builder) writePortions(room int) error {
+	if b.whole || b.in.Query != "" {
+		return nil
+	}
+	free := room + max(b.steps.portions, 0)*b.steps.portion
+	fresh, used := b.workingFiles(b.steps.reached, max(free-headings, 0), [2]int{100, 100})
+	free -= used
+	for i := 0; i <= b.steps.portions && b.start > 1; i++ {
+		if i > 0 {
+			room += b.steps.portion
+		}
+		before := b.written
+		if min(room, free) < minPortion || room > free && i > 0 {
+			continue
+		}
+		if err := b.run("earlier messages, from ", kindRecent, b.portion(min(room, free)-headings)); err != nil {
+			return err
+		}
+		room -= b.written - before
+		free -= b.written - before
+	}
+	return b.run("older messages, from ", kindRecalled, fresh)
+}
+
+// minPortion is the least room that is worth a portion of its own, in tokens.
+const minPortion = 200
 
 func span(a, z int) []int {
 	var out []int
@@ -63,6 +97,7 @@ func (b *builder) run(title, kind string, recs []int) error {
 			first = n
 		}
 		shown = append(shown, s)
+		b.written += s.tokens
 	}
 	if first == 0 {
 		return nil
@@ -70,7 +105,7 @@ func (b *builder) run(title, kind string, recs []int) error {
 	b.page.messages(title+swap.Range{A: first, B: first}.String(), shown)
 	for i := 0; i < len(shown); {
 		j := i + 1
-		for j < len(shown) && shown[j].n == shown[j-1].n+1 && (shown[j].n == b.user) == (shown[i].n == b.user) && b.chosen[shown[j].n] == b.chosen[shown[i].n] {
+		for j < len(shown) && shown[j].n == shown[j-1].n+1 && b.isTask(shown[j].n) == b.isTask(shown[i].n) && b.chosen[shown[j].n] == b.chosen[shown[i].n] && b.working[shown[j].n] == b.working[shown[i].n] {
 			j++
 		}
 		b.item(kind, shown[i:j])
@@ -88,11 +123,12 @@ func (b *builder) item(kind string, recs []shownRecord) {
 		it.Cut = it.Cut || len(s.out) > 0
 	}
 	if kind == kindRecalled {
+		it.Parts.Working = b.working[r.A]
 		it.Parts.Relevance = b.chosen[r.A]
 	} else {
 		it.Parts.Recency = round(1 / (1 + float64(b.w.Len()-r.B)/100))
 	}
-	if r.A == b.user {
+	if b.isTask(r.A) {
 		it.Parts.Floor = 1
 	}
 	it.Score = it.Parts.sum()

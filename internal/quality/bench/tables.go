@@ -13,7 +13,8 @@ import (
 type bench struct {
 	tok    *token.Encoding
 	dir    string
-	every  int
+	every  int // sessions from the from-th on, every so many
+	from   int
 	misses io.Writer // nil: do not list them
 }
 
@@ -87,8 +88,8 @@ func (b *bench) next() error {
 	fmt.Println("(c) coding sessions: the edited lines, and the file's latest content whole, in the pack of the turn before / in a plain tail")
 	for _, budget := range []int{8000, 32000} {
 		var sum quality.NextStep
-		for i := 0; i < len(list); i += b.every {
-			r, err := quality.Steps(b.tok, list[i], budget)
+		for i := b.from; i < len(list); i += b.every {
+			r, err := quality.Steps(b.tok, list[i], budget, b.misses)
 			if err != nil {
 				return err
 			}
@@ -109,7 +110,7 @@ func (b *bench) stability() error {
 		return err
 	}
 	var sum quality.Stability
-	for i := 0; i < len(list); i += b.every {
+	for i := b.from; i < len(list); i += b.every {
 		r, err := quality.Replay(b.tok, list[i], 32000)
 		if err != nil {
 			return err
