@@ -11,7 +11,7 @@ import (
 func (b *builder) write() error {
 	used := b.w.tok.Count(b.page.out.String())
 	window := b.start
-	if err := b.run("files touched last, from ", kindRecalled, b.work); err != nil {
+	if err := b.run("older messages that show the files touched last, from ", kindRecalled, b.work); err != nil {
 		return err
 	}
 	var recent, older []int
@@ -29,7 +29,7 @@ func (b *builder) write() error {
 	if err := b.run("messages from ", kindRecent, recent); err != nil {
 		return err
 	}
-	if err := b.run("older messages, from ", kindRecalled, older); err != nil {
+	if err := b.run("older messages that match, from ", kindRecalled, older); err != nil {
 		return err
 	}
 	if b.task > 0 && b.task < window {
@@ -60,13 +60,13 @@ func (b *builder) writePortions(room int) error {
 		if min(room, free) < minPortion || room > free && i > 0 {
 			continue
 		}
-		if err := b.run("earlier messages, from ", kindRecent, b.portion(min(room, free)-headings)); err != nil {
+		if err := b.run("older messages from ", kindRecent, b.portion(min(room, free)-headings)); err != nil {
 			return err
 		}
 		room -= b.written - before
 		free -= b.written - before
 	}
-	return b.run("older messages, from ", kindRecalled, fresh)
+	return b.run("older messages that show the files touched last, from ", kindRecalled, fresh)
 }
 
 // minPortion is the least room that is worth a portion of its own, in tokens.
