@@ -40,7 +40,7 @@ func cutPoints(n, number int) map[int]bool {
 func TestInvariantsOnRealSessions(t *testing.T) {
 	list := sessions(t)
 	if testing.Short() || slow {
-		list = every(list, 5)
+		list = every(list, 12)
 	}
 	for i, s := range list {
 		t.Run(s.Name, func(t *testing.T) {
