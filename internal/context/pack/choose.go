@@ -186,7 +186,7 @@ func (b *builder) hits(upTo int) ([]recall.Hit, error) {
 	return b.w.rank(query, upTo, b.in.Without), nil
 }
 
-// ranking is an answer of the index, kept because the next pack mostly asks the same.
+// ranking is an answer of the index, kept because the next pack mostly asks the same: once for each plan that it tries.
 type ranking struct {
 	query   string
 	upTo    int
@@ -194,9 +194,19 @@ type ranking struct {
 	hits    []recall.Hit
 }
 
+// maxRankings is how many answers are kept.
+const maxRankings = 8
+
 func (w *Workset) rank(query string, upTo int, without recall.Technique) []recall.Hit {
-	if l := &w.ranked; l.hits == nil || l.query != query || l.upTo != upTo || l.without != without {
-		*l = ranking{query, upTo, without, w.index.Rank(query, upTo, maxHits, without)}
+	for _, l := range w.ranked {
+		if l.query == query && l.upTo == upTo && l.without == without {
+			return l.hits
+		}
 	}
-	return w.ranked.hits
+	l := ranking{query, upTo, without, w.index.Rank(query, upTo, maxHits, without)}
+	if len(w.ranked) == maxRankings {
+		w.ranked = append(w.ranked[:0], w.ranked[1:]...)
+	}
+	w.ranked = append(w.ranked, l)
+	return l.hits
 }

@@ -3,6 +3,7 @@ package pack
 import (
 	"errors"
 	"fmt"
+	"hash/maphash"
 
 	"ctxfs/internal/record"
 	"ctxfs/internal/swap"
@@ -96,6 +97,23 @@ func load(h record.History, n int) (*record.Record, error) {
 		r.Blocks = []record.Block{{Kind: record.Other, Text: string(raw)}}
 	}
 	return &r, nil
+}
+
+// maxSizes is how many texts' tokens are remembered.
+const maxSizes = 8192
+
+// countShown counts a record's text as a pack shows it. Most of it stood in the pack before, and is not counted again.
+func (w *Workset) countShown(text string) int {
+	h := maphash.String(w.seed, text)
+	if n, ok := w.sizes[h]; ok {
+		return int(n)
+	}
+	n := w.tok.Count(text)
+	if len(w.sizes) >= maxSizes {
+		clear(w.sizes)
+	}
+	w.sizes[h] = int32(n)
+	return n
 }
 
 // hash is the hash of the records of r.

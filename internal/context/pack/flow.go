@@ -68,7 +68,7 @@ func (f *flow) record(n int) (shownRecord, error) {
 		f.block(&out, &s, r, i)
 	}
 	s.text = out.String()
-	s.tokens = f.w.tok.Count(s.text)
+	s.tokens = f.w.countShown(s.text)
 	return s, nil
 }
 

@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"strings"
+
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/dedup"
 	"ctxfs/internal/record"
@@ -47,7 +49,7 @@ func (s *stale) result(b *record.Block, call, at dedup.Place) {
 	delete(s.files, call)
 	if ok && !b.IsError && len(b.Text) >= minContent {
 		path, args := cutKey(key)
-		s.content(path, args, at)
+		s.content(strings.Clone(path), args, at) // the key would keep the arguments
 	}
 }
 

@@ -7,6 +7,7 @@ package pack
 import (
 	"encoding/binary"
 	"hash/fnv"
+	"hash/maphash"
 	"time"
 
 	"ctxfs/internal/context/derive"
@@ -45,7 +46,9 @@ type Workset struct {
 	far      map[uint32][]int // call record -> its links that stand more than nearLinks records behind it
 	measures []*measure
 	bad      []badLine
-	ranked   ranking
+	ranked   []ranking // the latest last
+	seed     maphash.Seed
+	sizes    map[uint64]int32 // tokens of texts that packs were made of, by their hashes
 	guess    *guess
 	exact    counts
 	chunks   map[string]swap.Range // some that were asked for, by their ids
@@ -60,7 +63,7 @@ type badLine struct {
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
 	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
-		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), chunks: map[string]swap.Range{}}
+		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), chunks: map[string]swap.Range{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
 }
 
 // Len is the number of records folded.

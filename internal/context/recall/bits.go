@@ -61,6 +61,20 @@ func (w *bitWriter) rice(v uint32, b uint) {
 	w.put(1<<maxUnary|uint64(v)<<(maxUnary+1), maxUnary+1+32)
 }
 
+// riceFlag codes v as rice does, and a bit after it.
+func (w *bitWriter) riceFlag(v uint32, b uint, flag bool) {
+	bit := uint64(0)
+	if flag {
+		bit = 1
+	}
+	if q := uint(v >> b); q < maxUnary {
+		w.put(1<<q|uint64(v&(1<<b-1))<<(q+1)|bit<<(q+1+b), q+2+b)
+		return
+	}
+	w.rice(v, b)
+	w.put(bit, 1)
+}
+
 // gamma codes v, from 1 to 2^30, in about twice its bits (Elias).
 func (w *bitWriter) gamma(v uint32) {
 	n := uint(bits.Len32(v)) - 1

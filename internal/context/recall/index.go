@@ -54,8 +54,8 @@ func (x *Index) Add(t time.Time, texts ...string) {
 // fan is how many parts of one level become one of the next, and maxLevel the last level that is made: a merge is
 // a pause, and a few dozen parts are searched as fast as one.
 const (
-	fan      = 16
-	maxLevel = 2
+	fan      = 8
+	maxLevel = 3
 )
 
 // pack packs the newest records, then merges parts.

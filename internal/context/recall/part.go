@@ -53,12 +53,9 @@ func (w *partWriter) term(key uint32, list []posting) {
 	}
 	next, b := uint32(0), riceBits(w.count, df)
 	for _, p := range list {
-		w.out.rice(p.doc-next, b)
+		w.out.riceFlag(p.doc-next, b, p.tf > 1)
 		next = p.doc + 1
-		if p.tf == 1 {
-			w.out.put(0, 1)
-		} else {
-			w.out.put(1, 1)
+		if p.tf > 1 {
 			w.out.gamma(p.tf - 1)
 		}
 	}
@@ -160,38 +157,59 @@ func (p *part) find(key uint32) (cursor, bool) {
 // merged is one part in place of several that follow each other.
 func merged(parts []*part) *part {
 	var count, terms uint32
-	cursors := make([]cursor, 0, len(parts))
-	for _, p := range parts {
+	cursors, keys := make([]cursor, len(parts)), make([]uint64, len(parts))
+	for i, p := range parts {
 		count += p.count
 		terms = max(terms, p.terms)
-		if c := p.walk(0); c.next() {
-			cursors = append(cursors, c)
-		}
+		cursors[i] = p.walk(0)
+		keys[i] = cursors[i].nextKey()
 	}
 	w := newPartWriter(parts[0].first, count, 2*terms, parts[0].level+1)
 	var list []posting
-	for len(cursors) > 0 {
-		key := cursors[0].key
-		for i := range cursors {
-			key = min(key, cursors[i].key)
+	for {
+		key := uint64(noKey)
+		for _, k := range keys {
+			key = min(key, k)
+		}
+		if key == noKey {
+			return w.close()
 		}
 		list = list[:0]
-		left := cursors[:0]
-		for _, c := range cursors {
-			if c.key == key {
-				shift := c.first - parts[0].first
-				c.read(func(p posting) bool {
-					list = append(list, posting{p.doc + shift, p.tf})
-					return true
-				})
-				if !c.next() {
-					continue
-				}
+		for i, k := range keys {
+			if k == key {
+				list = cursors[i].appendTo(list, parts[i].first-parts[0].first)
+				keys[i] = cursors[i].nextKey()
 			}
-			left = append(left, c)
 		}
-		cursors = left
-		w.term(key, list)
+		w.term(uint32(key), list)
 	}
-	return w.close()
+}
+
+// noKey is greater than all keys.
+const noKey = 1 << 32
+
+// nextKey goes to the next term and gives its key.
+func (c *cursor) nextKey() uint64 {
+	if !c.next() {
+		return noKey
+	}
+	return uint64(c.key)
+}
+
+// appendTo reads the whole list, with a number added to its records.
+func (c *cursor) appendTo(list []posting, shift uint32) []posting {
+	b := riceBits(c.count, c.df)
+	if c.df >= longList {
+		c.in.at += 32
+	}
+	for range c.df {
+		shift += c.in.rice(b)
+		tf := uint32(1)
+		if c.in.bit() {
+			tf += c.in.gamma()
+		}
+		list = append(list, posting{shift, tf})
+		shift++
+	}
+	return list
 }

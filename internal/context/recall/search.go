@@ -104,7 +104,7 @@ func (o *open) fill(known map[uint32]*wanted, base uint32) {
 	if len(o.terms) == 0 {
 		return
 	}
-	byTerm := map[uint32]*wanted{}
+	byTerm := make([]*wanted, len(o.terms))
 	for _, w := range known {
 		if n := o.slots[o.find(w.key)]; n > 0 {
 			byTerm[n-1] = w
@@ -124,7 +124,7 @@ func (o *open) fill(known map[uint32]*wanted, base uint32) {
 
 // read gives the postings up to record upTo.
 func (w *wanted) read(upTo uint32) []posting {
-	var out []posting
+	out := make([]posting, 0, w.df)
 	for i := range w.in {
 		c := &w.in[i]
 		c.read(func(p posting) bool {
