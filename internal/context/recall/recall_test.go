@@ -133,6 +133,28 @@ func TestBits(t *testing.T) {
 	}
 }
 
+// TestLongQueryIgnoresLaterRecords checks that which terms of a long query count does not depend on later records.
+func TestLongQueryIgnoresLaterRecords(t *testing.T) {
+	x := NewIndex()
+	words := func(from, to int) string {
+		var out strings.Builder
+		for i := from; i < to; i++ {
+			fmt.Fprintf(&out, "w%c%cz ", 'a'+i%26, 'a'+i/26)
+		}
+		return out.String()
+	}
+	for i := 0; i < 100; i++ {
+		x.Add(time.Time{}, words(i, 2*maxTerms))
+	}
+	before := x.Rank(words(0, 2*maxTerms), 100, 20, 0)
+	for i := 0; i < 100; i++ {
+		x.Add(time.Time{}, words(0, maxTerms))
+	}
+	if after := x.Rank(words(0, 2*maxTerms), 100, 20, 0); !slices.Equal(before, after) {
+		t.Errorf("an append changed the answer over older records: %v, then %v", before, after)
+	}
+}
+
 func FuzzTerms(f *testing.F) {
 	for _, s := range []string{"", "aB_c9", "日本x語", "\xff\xfeab", "é_É", "___", "A1b2C3"} {
 		f.Add(s)

@@ -60,6 +60,9 @@ type wanted struct {
 func (x *Index) lists(q []Term, upTo int) []weighted {
 	terms := x.wanted(q)
 	if len(terms) > maxTerms {
+		for _, t := range terms {
+			t.df = t.count(uint32(upTo))
+		}
 		slices.SortStableFunc(terms, func(a, b *wanted) int { return cmp.Compare(a.df, b.df) })
 		terms = terms[:maxTerms]
 	}
@@ -120,6 +123,31 @@ func (o *open) fill(known map[uint32]*wanted, base uint32) {
 			w.recent = append(w.recent, posting{base + doc, p.tf})
 		}
 	}
+}
+
+// count is how many of the first upTo records have the term: the answer over them must not depend on later ones.
+func (w *wanted) count(upTo uint32) uint32 {
+	n := uint32(0)
+	for i := range w.in {
+		c := &w.in[i]
+		if c.first+c.part.count-1 <= upTo {
+			n += c.df
+			continue
+		}
+		c.read(func(p posting) bool {
+			if p.doc+c.first > upTo {
+				return false
+			}
+			n++
+			return true
+		})
+	}
+	for _, p := range w.recent {
+		if p.doc <= upTo {
+			n++
+		}
+	}
+	return n
 }
 
 // read gives the postings up to record upTo.
