@@ -40,7 +40,7 @@ type Options struct {
 	// Level compresses frames when they are sealed; zero is zstd.SpeedBetterCompression, three to five times as fast as
 	// what a collection uses (see Live.Compress), which leaves 6 % less.
 	Level zstd.EncoderLevel
-	// CacheBytes bounds the frames kept decompressed for reads; zero is 32 MiB.
+	// CacheBytes bounds the frames kept decompressed for reads; zero is 64 MiB. It fills when cold bytes are read.
 	CacheBytes int
 	// Tuning is for measurements; zeros are what is best.
 	Tuning Tuning
@@ -97,7 +97,7 @@ func Open(root *beneath.Dir, rel string, opt Options) (*Store, error) {
 		opt.Level = zstd.SpeedBetterCompression
 	}
 	if opt.CacheBytes == 0 {
-		opt.CacheBytes = 32 << 20
+		opt.CacheBytes = 64 << 20
 	}
 	if opt.Now == nil {
 		opt.Now = time.Now

@@ -51,6 +51,9 @@ func (s *Store) grow() (*pending, error) {
 	p := &pending{frame: &frame{held: make([]byte, 0, s.opt.Tuning.Frame+64)}, base: s.next}
 	s.mu.Lock()
 	s.pending = append(slices.Clip(s.pending), p)
+	if s.writer != nil {
+		s.writer.known[p.frame] = true // its bytes are entered as they come
+	}
 	s.mu.Unlock()
 	return p, nil
 }

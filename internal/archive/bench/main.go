@@ -15,18 +15,19 @@ func main() {
 	log.SetFlags(0)
 	others := flag.Bool("others", true, "measure zstd, restic and borg too")
 	random := flag.Int64("random", 1<<30, "size in bytes of the log that is read at random; 0: none")
+	cache := flag.Int("cache", 0, "bytes of frames that random reads keep decompressed; 0: the default")
 	flag.Parse()
 	data := corpus.Dir()
 	if data == "" {
 		fmt.Println("SKIP: ../shared/data is not here")
 		return
 	}
-	if err := run(data, *others, *random); err != nil {
+	if err := run(data, *others, *random, *cache); err != nil {
 		log.Fatal(err)
 	}
 }
 
-func run(data string, others bool, random int64) error {
+func run(data string, others bool, random int64, cache int) error {
 	work, err := os.MkdirTemp("", "ctxfs-bench-dedup-")
 	if err != nil {
 		return err
@@ -46,7 +47,7 @@ func run(data string, others bool, random int64) error {
 		return err
 	}
 	if random > 0 {
-		return randomReads(sets, work, random)
+		return randomReads(sets, work, random, cache)
 	}
 	return nil
 }

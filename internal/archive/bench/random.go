@@ -43,7 +43,7 @@ func growth(sets []*set, work string) error {
 }
 
 // randomReads archives a log of about n bytes, and reads 4 KB of it at random, with a cache that is cold at first.
-func randomReads(sets []*set, work string, n int64) error {
+func randomReads(sets []*set, work string, n int64, cache int) error {
 	plain := filepath.Join(work, "large.jsonl")
 	if err := sets[0].enlarge(plain, n); err != nil {
 		return err
@@ -74,7 +74,7 @@ func randomReads(sets []*set, work string, n int64) error {
 	fmt.Printf("\na log of %.0f MB, of which half the lines stand in it again and again and half are changed each time:\n", mb(large.raw))
 	fmt.Printf("%d bytes stored (%.2f %%), of which the index %d; %.0f MB/s a core, %.0f by the clock\n",
 		stored+index, 100*float64(stored+index)/float64(large.raw), index, rate(large.raw, took), rate(large.raw, wall))
-	return readAtRandom(root, plain)
+	return readAtRandom(root, plain, cache)
 }
 
 func fileSize(name string) (int64, error) {
@@ -131,13 +131,13 @@ func mutate(data []byte, rnd *rand.Rand) {
 	}
 }
 
-func readAtRandom(root *beneath.Dir, plain string) error {
+func readAtRandom(root *beneath.Dir, plain string, cache int) error {
 	f, err := os.Open(plain)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = f.Close() }() // read only
-	st, err := chunkstore.Open(root, "chunk", chunkstore.Options{ReadOnly: true})
+	st, err := chunkstore.Open(root, "chunk", chunkstore.Options{ReadOnly: true, CacheBytes: cache})
 	if err != nil {
 		return err
 	}
