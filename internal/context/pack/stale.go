@@ -1,8 +1,6 @@
 package pack
 
 import (
-	"strings"
-
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/dedup"
 	"ctxfs/internal/record"
@@ -18,12 +16,15 @@ type content struct {
 type stale struct {
 	newer map[dedup.Place]uint32 // block -> the record that made it old
 	reads map[string][]content   // by path: what shows the file now
-	files map[dedup.Place]string // calls that gave or will give a file's content -> its path
+	files map[dedup.Place]asked  // calls that have no answer yet, which will be a file's content
 	live  map[dedup.Place]bool   // blocks that show a file's content
 }
 
+// asked is the file that a call reads, and which part of it.
+type asked struct{ path, part string }
+
 func newStale() *stale {
-	return &stale{newer: map[dedup.Place]uint32{}, reads: map[string][]content{}, files: map[dedup.Place]string{}, live: map[dedup.Place]bool{}}
+	return &stale{newer: map[dedup.Place]uint32{}, reads: map[string][]content{}, files: map[dedup.Place]asked{}, live: map[dedup.Place]bool{}}
 }
 
 // call folds a tool call: a read is kept until its result comes, a write gives the content itself.
@@ -33,7 +34,7 @@ func (s *stale) call(b *record.Block, at dedup.Place) {
 		return
 	}
 	if !derive.Edits(b.Name) {
-		s.files[at] = paths[0] + "\x00" + b.Input
+		s.files[at] = asked{paths[0], derive.Part(b.Input)}
 	} else if derive.Writes(b) {
 		s.content(paths[0], "", at)
 	}
@@ -45,27 +46,16 @@ const minContent = 200
 
 // result folds the answer to a call. One that failed shows no file.
 func (s *stale) result(b *record.Block, call, at dedup.Place) {
-	key, ok := s.files[call]
+	a, ok := s.files[call]
 	delete(s.files, call)
 	if ok && !b.IsError && len(b.Text) >= minContent {
-		path, args := cutKey(key)
-		s.content(strings.Clone(path), args, at) // the key would keep the arguments
+		s.content(a.path, a.part, at)
 	}
 }
 
-func cutKey(key string) (path, args string) {
-	for i := 0; i < len(key); i++ {
-		if key[i] == 0 {
-			return key[:i], key[i+1:]
-		}
-	}
-	return key, ""
-}
-
-// content notes that a block shows the file at path: all of it, or the part that args ask for. It makes older blocks
+// content notes that a block shows the file at path: all of it, or a part. It makes older blocks
 // with the whole or with the same part old.
-func (s *stale) content(path, args string, at dedup.Place) {
-	part := derive.Part(args)
+func (s *stale) content(path, part string, at dedup.Place) {
 	shown := s.reads[path]
 	kept := shown[:0]
 	for _, c := range shown {
