@@ -2,12 +2,15 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"ctxfs/internal/record"
 
@@ -16,18 +19,23 @@ import (
 
 // agentFlags say which session of an agent a command is about.
 type agentFlags struct {
-	mount, session string
-	model          bool
+	mount, session, share string
+	model                 bool
 }
 
 func (a *agentFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	a.addMount(cmd)
 	cmd.Flags().StringVar(&a.session, "session", "", "session (default: the agent's current one)")
+}
+
+func (a *agentFlags) addMount(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&a.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	cmd.Flags().StringVar(&a.share, "share", "", "look in shared/SHARE, not in your home")
 	cmd.Flags().BoolVar(&a.model, "model", false, "AGENT names a model")
 }
 
-// dir gives the session's directory in the mount.
-func (a *agentFlags) dir(agent string) (string, error) {
+// sessions gives the directory of the agent's sessions in the mount.
+func (a *agentFlags) sessions(agent string) (string, error) {
 	point, err := pickMount(a.mount)
 	if err != nil {
 		return "", err
@@ -36,7 +44,19 @@ func (a *agentFlags) dir(agent string) (string, error) {
 	if a.model {
 		kind = filepath.Join("model", agent+".d")
 	}
-	sessions := filepath.Join(point, "home", strconv.Itoa(os.Getuid()), kind, "session")
+	owner := filepath.Join("home", strconv.Itoa(os.Getuid()))
+	if a.share != "" {
+		owner = filepath.Join("shared", a.share)
+	}
+	return filepath.Join(point, owner, kind, "session"), nil
+}
+
+// dir gives the session's directory in the mount.
+func (a *agentFlags) dir(agent string) (string, error) {
+	sessions, err := a.sessions(agent)
+	if err != nil {
+		return "", err
+	}
 	if a.session == "" {
 		data, err := os.ReadFile(filepath.Join(sessions, "index", "current"))
 		if err != nil {
@@ -52,10 +72,10 @@ func (a *agentFlags) dir(agent string) (string, error) {
 func newHistory() *cobra.Command {
 	var a agentFlags
 	var last int
-	var asJSON bool
+	var asJSON, more bool
 	cmd := &cobra.Command{
 		Use: "history AGENT", Short: "show the messages of an agent's session",
-		Example: "  ctxfs history coder\n  ctxfs history coder --session fix-42 -n 20\n  ctxfs history coder --json | jq -r .role", Args: exactArgs(1),
+		Example: "  ctxfs history coder\n  ctxfs history coder --session fix-42 -n 20\n  ctxfs history coder -n 5 --follow\n  ctxfs history coder --json | jq -r .role", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.dir(args[0])
 			if err != nil {
@@ -66,28 +86,37 @@ func newHistory() *cobra.Command {
 				return err
 			}
 			defer f.Close()
-			return showHistory(cmd.OutOrStdout(), f, last, asJSON)
+			h := history{w: cmd.OutOrStdout(), last: last, asJSON: asJSON}
+			if err := h.show(f); err != nil || !more {
+				return err
+			}
+			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
+			defer stop()
+			w := follow(ctx, f)
+			defer w.Close()
+			h.last = 0
+			return h.show(w)
 		},
 	}
 	a.add(cmd)
 	cmd.Flags().IntVarP(&last, "last", "n", 0, "only the last N records")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the records as they are, a line each")
+	cmd.Flags().BoolVarP(&more, "follow", "f", false, "go on with what anybody appends, until Ctrl-C")
 	return cmd
 }
 
-// showHistory prints records, all or the last ones.
-func showHistory(w io.Writer, log io.Reader, last int, asJSON bool) error {
-	out := bufio.NewWriter(w)
+// history prints records, all or the last ones.
+type history struct {
+	w      io.Writer
+	last   int // 0: all
+	asJSON bool
+	n      int // records read
+}
+
+// show prints the records of log up to its end.
+func (h *history) show(log io.Reader) error {
 	var ring [][]byte
 	r := bufio.NewReaderSize(log, 1<<16)
-	n := 0
-	show := func(line []byte, n int) error {
-		if asJSON {
-			_, err := out.Write(line)
-			return err
-		}
-		return showRecord(out, line, n)
-	}
 	for {
 		line, err := r.ReadBytes('\n')
 		if err == io.EOF {
@@ -96,23 +125,37 @@ func showHistory(w io.Writer, log io.Reader, last int, asJSON bool) error {
 		if err != nil {
 			return err
 		}
-		n++
-		if last <= 0 {
-			if err := show(line, n); err != nil {
+		h.n++
+		if h.last <= 0 {
+			if err := h.one(line, h.n); err != nil {
 				return err
 			}
 			continue
 		}
-		if ring = append(ring, line); len(ring) > last {
+		if ring = append(ring, line); len(ring) > h.last {
 			ring = ring[1:]
 		}
 	}
 	for i, line := range ring {
-		if err := show(line, n-len(ring)+1+i); err != nil {
+		if err := h.one(line, h.n-len(ring)+1+i); err != nil {
 			return err
 		}
 	}
-	return out.Flush()
+	return nil
+}
+
+// one prints a record in one write: who follows sees it at once.
+func (h *history) one(line []byte, n int) error {
+	if h.asJSON {
+		_, err := h.w.Write(line)
+		return err
+	}
+	var out bytes.Buffer
+	if err := showRecord(&out, line, n); err != nil {
+		return err
+	}
+	_, err := h.w.Write(out.Bytes())
+	return err
 }
 
 // showRecord prints one record for people: a head line with number, time and speaker, then its blocks.

@@ -37,7 +37,7 @@ not a record
 		{"more than there are, as they are", 9, true, log[:strings.LastIndex(log, "\n")+1]},
 	} {
 		var out strings.Builder
-		if err := showHistory(&out, strings.NewReader(log), c.last, c.asJSON); err != nil {
+		if err := (&history{w: &out, last: c.last, asJSON: c.asJSON}).show(strings.NewReader(log)); err != nil {
 			t.Errorf("%s: %v", c.name, err)
 		}
 		if out.String() != c.want {

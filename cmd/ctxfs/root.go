@@ -37,7 +37,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
+	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSessions(), newShare(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
 	return root
 }
 

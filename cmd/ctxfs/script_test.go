@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 //	kill9                         kills the daemon of $MNT with SIGKILL and waits until it is gone
 //	end                           unmounts $MNT, when no file of it is open any more, and verifies $STORE
 //
-// and the variables MNT, STORE, UID, and SESSION, the folder of a session that is not made yet.
+// and the variables MNT, STORE, UID, GID, and SESSION, the folder of a session that is not made yet.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata", Setup: setup, Condition: condition, UpdateScripts: *update, RequireExplicitExec: true, RequireUniqueNames: true,
@@ -50,6 +50,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("CTXFS_MOUNT", mnt)
 	env.Setenv("STORE", filepath.Join(env.WorkDir, "store"))
 	env.Setenv("UID", uid)
+	env.Setenv("GID", strconv.Itoa(os.Getgid()))
 	env.Setenv("SESSION", filepath.Join(mnt, "home", uid, "agent/coder/session/fix-42"))
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("SAMPLES", filepath.Join(filepath.Dir(filepath.Dir(mustGetwd())), "samples"))

@@ -20,7 +20,7 @@ func newSession() *cobra.Command {
 		Example: "  ctxfs session list\n  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes",
 		Args:    knownCommand, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSessionList(), newSessionExport(), newSessionArchive(), newSessionRestore(), newSessionDelete())
+	cmd.AddCommand(newSessionList(), newSessionExport(), newSessionArchive(), newSessionRestore(), newSessionDelete(), newRelocate())
 	return cmd
 }
 

@@ -46,7 +46,24 @@ func (f *FS) setAttr(n node, h *handle, in *fuse.SetAttrIn) error {
 	case cLog:
 		return f.setLog(n, in)
 	}
+	if f.isShare(n) {
+		return f.setShare(n, in)
+	}
 	return unix.EPERM
+}
+
+// isShare tells whether n is a folder shared/<name>: its group and mode say who may use it.
+func (f *FS) isShare(n node) bool {
+	parent, _, _ := f.table.where(n.e)
+	return n.kind == kOwner && parent == uint64(kShared)
+}
+
+// setShare is chmod(2) and chgrp(1) on a share. The kernel has checked that the caller may.
+func (f *FS) setShare(n node, in *fuse.SetAttrIn) error {
+	if uid, ok := in.GetUID(); ok && in.InHeader.Uid != 0 && uid != in.InHeader.Uid {
+		return unix.EPERM
+	}
+	return f.setPlain(n, nil, in)
 }
 
 // setLog follows chattr +a: no truncation, no change of mode or owner, no time but the present one.
@@ -91,7 +108,7 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 	if err != nil {
 		return err
 	}
-	if n.kind != kPlain {
+	if n.kind != kPlain && n.kind != kOwner {
 		if in.Valid&(anyMode|fuse.FATTR_SIZE) != 0 {
 			return unix.EPERM // a folder of the tree
 		}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+)
+
+// agentSession is a session of an agent, as its index and files in the mount say.
+type agentSession struct {
+	Name    string `json:"session"`
+	State   string `json:"state"`
+	CWD     string `json:"cwd"`
+	Updated string `json:"updated_at"`
+	Current bool   `json:"current"`
+}
+
+func newSessions() *cobra.Command {
+	var a agentFlags
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "sessions AGENT", Short: "list an agent's sessions, newest first",
+		Example: "  ctxfs sessions coder\n  ctxfs sessions coder --json | jq -r '.[] | select(.cwd == \"/work\").session'", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.sessions(args[0])
+			if err != nil {
+				return err
+			}
+			list, err := readSessions(dir)
+			if err != nil {
+				return fmt.Errorf("agent %s: %w", args[0], err)
+			}
+			if asJSON {
+				return printJSON(cmd.OutOrStdout(), list)
+			}
+			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
+			fmt.Fprintln(tw, "UPDATED\tSTATE\tCWD\tSESSION")
+			for _, s := range list {
+				mark := ""
+				if s.Current {
+					mark = " (current)"
+				}
+				fmt.Fprintf(tw, "%.19s\t%s\t%s\t%s%s\n", s.Updated, s.State, printable(s.CWD), s.Name, mark)
+			}
+			return tw.Flush()
+		},
+	}
+	a.addMount(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// readSessions reads the sessions in dir in the order of its index.
+func readSessions(dir string) ([]agentSession, error) {
+	names, err := os.ReadFile(filepath.Join(dir, "index", "list"))
+	if err != nil {
+		return nil, err
+	}
+	current := value(dir, "index/current")
+	list := []agentSession{}
+	for name := range strings.Lines(string(names)) {
+		name = strings.TrimSuffix(name, "\n")
+		at := filepath.Join(dir, name)
+		list = append(list, agentSession{Name: name, State: value(at, "state"), CWD: value(at, "cwd"), Updated: value(at, "updated_at"), Current: name == current})
+	}
+	return list, nil
+}
+
+// value reads a file of one line; one that is gone by now is "".
+func value(dir, name string) string {
+	data, _ := os.ReadFile(filepath.Join(dir, name))
+	return strings.TrimSuffix(string(data), "\n")
+}
+
+func newRelocate() *cobra.Command {
+	var a agentFlags
+	cmd := &cobra.Command{
+		Use: "relocate AGENT OLD NEW", Short: "tell an agent's sessions that a folder in its root has moved",
+		Long: `Change the cwd of every session of AGENT that stands in OLD, or below it, to the same place in NEW: resuming by cwd finds
+them there. OLD and NEW are paths in the agent's root; NEW must be there. A session whose new cwd is not there keeps the
+old one, and is told of.`,
+		Example: "  ctxfs session relocate coder /work/brewlog /work/archive/brewlog", Args: exactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := a.sessions(args[0])
+			if err != nil {
+				return err
+			}
+			list, err := readSessions(dir)
+			if err != nil {
+				return fmt.Errorf("agent %s: %w", args[0], err)
+			}
+			moved, err := relocate(dir, list, path.Clean("/"+args[1]), path.Clean("/"+args[2]))
+			fmt.Fprintf(cmd.OutOrStdout(), "%s relocated\n", count(moved, "session"))
+			return err
+		},
+	}
+	a.addMount(cmd)
+	return cmd
+}
+
+func relocate(dir string, list []agentSession, from, to string) (moved int, err error) {
+	for _, s := range list {
+		rest, below := strings.CutPrefix(s.CWD, strings.TrimSuffix(from, "/")+"/")
+		if s.CWD != from && !below {
+			continue
+		}
+		if s.CWD == from {
+			rest = ""
+		}
+		if werr := os.WriteFile(filepath.Join(dir, s.Name, "cwd"), []byte(path.Join(to, rest)+"\n"), 0); werr != nil {
+			err = errors.Join(err, fmt.Errorf("%s stays at %s: %w", s.Name, printable(s.CWD), werr))
+			continue
+		}
+		moved++
+	}
+	return moved, err
+}
