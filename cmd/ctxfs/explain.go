@@ -29,6 +29,7 @@ type packPart struct {
 	Cut    bool               `json:"cut"`
 	Reason string             `json:"reason"`
 	Path   string             `json:"path"`
+	About  bool               `json:"tokens_estimated"`
 }
 
 // explain shows why a pack is as it is: a bar of the window by kind, then every item and everything left out.
@@ -45,7 +46,11 @@ func explain(w io.Writer, packJSON []byte) error {
 	}
 	fmt.Fprintln(tw, "\nOUT\tKIND\tSOURCE\tTOKENS\tSCORE\tREASON\tWHOLE AT")
 	for i, o := range p.Omitted {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%.3f\t%s\t%s\n", i+1, o.Kind, o.where(), o.Tokens, o.Score, o.Reason, printable(o.Path))
+		about := ""
+		if o.About {
+			about = "~"
+		}
+		fmt.Fprintf(tw, "%d\t%s\t%s\t%s%d\t%.3f\t%s\t%s\n", i+1, o.Kind, o.where(), about, o.Tokens, o.Score, o.Reason, printable(o.Path))
 	}
 	return tw.Flush()
 }

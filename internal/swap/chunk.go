@@ -49,6 +49,8 @@ type Row struct {
 	Event   string `json:"event,omitempty"`
 	Summary string `json:"summary"`
 	Tokens  int    `json:"tokens"`
+	// Estimated says that Tokens is a guess: the range was not counted.
+	Estimated bool `json:"tokens_estimated,omitempty"`
 }
 
 // Line is v as one line of JSON. The values of this package always marshal.

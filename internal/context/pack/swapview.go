@@ -81,7 +81,7 @@ func (w *Workset) swappedRange(h record.History, r swap.Range) (swapped, error) 
 	if err != nil {
 		return swapped{}, err
 	}
-	return swapped{swap.Row{ID: c.ID(), Kind: "message_range", Source: messagesFile, Range: r.String(), Summary: about, Tokens: w.wholeTokens(r)}, c}, nil
+	return swapped{swap.Row{ID: c.ID(), Kind: "message_range", Source: messagesFile, Range: r.String(), Summary: about, Tokens: w.wholeTokens(r), Estimated: true}, c}, nil
 }
 
 // about says in a line what a range is: its first words of the user, else how it starts.

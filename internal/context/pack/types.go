@@ -58,15 +58,17 @@ type Item struct {
 
 // Omitted is what the pack leaves out, or the part that a cut item leaves out.
 type Omitted struct {
-	Kind   string  `json:"kind"`
-	Source string  `json:"source"`
-	Range  string  `json:"range,omitempty"` // records, or a block as "12.2"
-	Tokens int     `json:"tokens"`          // what it would take
-	Hash   string  `json:"hash"`
-	Score  float64 `json:"score"`
-	Parts  Scores  `json:"score_parts"`
-	Reason string  `json:"reason"`
-	Path   string  `json:"path"` // where cat shows it whole, under the session
+	Kind   string `json:"kind"`
+	Source string `json:"source"`
+	Range  string `json:"range,omitempty"` // records, or a block as "12.2"
+	Tokens int    `json:"tokens"`          // what it would take
+	// Estimated says that Tokens is a guess, as for records far back: all else is counted.
+	Estimated bool    `json:"tokens_estimated,omitempty"`
+	Hash      string  `json:"hash"`
+	Score     float64 `json:"score"`
+	Parts     Scores  `json:"score_parts"`
+	Reason    string  `json:"reason"`
+	Path      string  `json:"path"` // where cat shows it whole, under the session
 }
 
 // Scores are the parts of a score, which is their sum.
