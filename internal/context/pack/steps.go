@@ -31,7 +31,7 @@ func (b *builder) small() int {
 	if b.full < smallBudget {
 		return b.open / 32
 	}
-	return b.open / 24
+	return b.open / 26
 }
 
 // settle fixes up to where the log is chosen from.
