@@ -12,6 +12,7 @@ import (
 
 	"ctxfs/internal/fsnode"
 	"ctxfs/internal/mounts"
+	"ctxfs/internal/serve"
 	"ctxfs/internal/session"
 
 	"github.com/spf13/cobra"
@@ -142,7 +143,9 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
 		return err
 	}
-	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Options: m.kernel, Version: version, Debug: m.debug})
+	hub := serve.New(store, serve.DefaultLimits())
+	defer hub.Close()
+	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Options: m.kernel, Version: version, Debug: m.debug, Sockets: hub})
 	if err != nil {
 		return err
 	}
@@ -150,7 +153,7 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 	if err != nil {
 		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
 	}
-	stop := unmountOnSignal(point)
+	stop := unmountOnSignal(fs, point)
 	defer stop()
 	go server.Serve()
 	if err := server.WaitMount(); err != nil {
@@ -166,11 +169,12 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 
 // unmountOnSignal unmounts at SIGINT and SIGTERM. While files are open the kernel refuses; then the mount is
 // detached: open files go on to work until they are closed, and no new ones come.
-func unmountOnSignal(point string) (stop func()) {
+func unmountOnSignal(fs *fsnode.FS, point string) (stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
 	go func() {
 		for range c {
+			fs.Quiet() // sockets keep the mount busy
 			if mounts.Unmount(point, false) != nil {
 				_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
 			}

@@ -44,6 +44,10 @@ func umount(point string, lazy bool) error {
 	} else {
 		daemon = -1
 	}
+	if !lazy && daemon >= 0 {
+		// Sockets keep a mount busy: the daemon lets go of them. Whom it does not obey cannot unmount either.
+		_ = unix.Setxattr(point, "user.ctxfs.do", []byte("quiet"), 0)
+	}
 	if err := mounts.Unmount(point, lazy || pid == 0); err != nil {
 		if errors.Is(err, unix.EBUSY) || os.Geteuid() != 0 { // fusermount3 does not say why in a way that programs can read
 			return fmt.Errorf("%w: perhaps files are open, or a shell stands in it (see: fuser -vm %s; or detach it with: ctxfs umount --lazy %s)", err, point, point)

@@ -40,6 +40,11 @@ func (f *FS) attr(n node, h *handle, size bool, a *fuse.Attr) (time.Duration, er
 		return keepFor, f.programAttr(a)
 	case cControl:
 		return 0, f.controlAttr(n, h, size, a)
+	case cSocket:
+		// Everybody may connect; who it is, the socket's server asks the kernel.
+		a.Mode, a.Owner = unix.S_IFSOCK|0o666, f.self()
+		setTime(a, f.started)
+		return keepFor, nil
 	default:
 		return 0, f.genAttr(n, h, size, a)
 	}
@@ -62,8 +67,12 @@ func (f *FS) dirAttr(n node, a *fuse.Attr) error {
 	}
 	a.Mode, a.Owner = unix.S_IFDIR|0o755, f.self()
 	setTime(a, f.started)
-	if n.kind == kHome || n.kind == kShared {
+	switch n.kind {
+	case kHome, kShared:
 		a.Mode = unix.S_IFDIR | f.openMode()
+		return nil
+	case kSockets:
+		a.Mode = unix.S_IFDIR | 0o700
 		return nil
 	}
 	if n.e == nil {

@@ -20,6 +20,7 @@ type Options struct {
 	Options    []string // further mount(2) options, as "noexec"
 	Version    string
 	Debug      bool
+	Sockets    Sockets // nil: no sockets
 }
 
 // FS is the file system: every request of the kernel's is a method.
@@ -31,6 +32,7 @@ type FS struct {
 	tree    *tree
 	table   *table
 	handles *handles
+	sockets *sockets
 	server  *fuse.Server
 	started time.Time
 
@@ -58,6 +60,7 @@ func New(store *session.Store, opt Options) (*FS, error) {
 	}
 	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
 		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}}
+	fs.sockets = newSockets(fs)
 	store.Changed = fs.changed
 	return fs, nil
 }
@@ -71,19 +74,21 @@ func (f *FS) Init(s *fuse.Server) {
 	f.passthrough.Store(f.probePassthrough())
 }
 
-// Forget takes back lookups. Only ids of generated files found by name are forgotten: all others are computed.
+// Forget takes back lookups. Only ids of generated files found by name and of sockets are forgotten: all others are
+// computed.
 func (f *FS) Forget(nodeid, nlookup uint64) {
-	if kind(nodeid) == kNamed {
+	if kind(nodeid).passing() {
 		f.table.forget(nodeid>>8, nlookup)
 	}
 }
 
 // changed tells the kernel that a session's file changed by the daemon's own hand.
 func (f *FS) changed(x *session.Session, name string) {
-	if name != session.Events || f.server == nil {
-		return
+	k, ok := f.tree.byName[kSession][name]
+	if !ok || f.tree.specs[k].class != cLog || f.server == nil {
+		return // what is not a log is kept for no time
 	}
-	id := f.sessionID(x)&^0xff | uint64(kEvents)
+	id := f.sessionID(x)&^0xff | uint64(k)
 	// ENOENT only says that the kernel does not know the node.
 	_ = f.server.InodeNotify(id, 0, 0)
 }

@@ -60,6 +60,9 @@ const (
 
 	kNamed // a generated file found by name: parent and name stand in the table
 	kPlain // a plain file or folder: parent and name stand in the table
+
+	kSockets // the folder in which the daemon binds sockets; nobody else finds it
+	kSocket  // a socket: its name there stands in the table
 )
 
 // class says how a node behaves.
@@ -72,6 +75,7 @@ const (
 	cLog                      // an append-only log
 	cPlain                    // a plain file or folder of the store
 	cProgram                  // this program
+	cSocket                   // a socket of an agent or model
 )
 
 // spec is what is fixed about a kind.
@@ -113,6 +117,8 @@ func newTree() *tree {
 	t.add(kIndex, kByCWD, "by-cwd", cDir)
 	t.add(kSessions, kSession, "", cDir)
 	t.addSession()
+	t.add(kRoot, kSockets, "", cDir)
+	t.add(kSockets, kSocket, "", cSocket)
 	t.add(kRecall, kNamed, "", cGen)
 	t.add(kPinned, kPlain, "", cPlain)
 	return t

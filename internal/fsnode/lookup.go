@@ -16,6 +16,12 @@ import (
 
 // Lookup finds a name in a folder.
 func (f *FS) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *fuse.EntryOut) fuse.Status {
+	if id, ok, err := f.findSocket(header, name); ok || err != nil {
+		if err != nil {
+			return errno(err)
+		}
+		return errno(f.entry(id, out))
+	}
 	_, n, err := f.child(header, name)
 	if err != nil {
 		return errno(err)
@@ -52,7 +58,7 @@ func (f *FS) entry(id uint64, out *fuse.EntryOut) error {
 	out.Attr.Ino = id
 	out.SetAttrTimeout(valid)
 	out.SetEntryTimeout(f.nameFor(n))
-	if n.kind == kNamed {
+	if n.kind.passing() {
 		f.table.looked(n.num)
 	}
 	return nil
@@ -61,8 +67,12 @@ func (f *FS) entry(id uint64, out *fuse.EntryOut) error {
 // nameFor is how long the kernel may keep a name. Names that a rename can give to another node are asked for each time.
 func (f *FS) nameFor(n node) time.Duration {
 	switch f.class(n) {
-	case cControl:
+	case cControl, cSocket:
 		return 0
+	case cDir:
+		if n.kind == kSockets {
+			return 0
+		}
 	case cPlain:
 		if _, err := f.session(n); err == nil && n.kind == kPlain {
 			return 0

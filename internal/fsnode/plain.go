@@ -199,8 +199,11 @@ func (f *FS) Link(_ <-chan struct{}, _ *fuse.LinkIn, _ string, _ *fuse.EntryOut)
 	return fuse.EPERM
 }
 
-// Mknod makes plain regular files only.
+// Mknod makes plain regular files, and for the daemon itself the sockets that it binds.
 func (f *FS) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.EntryOut) fuse.Status {
+	if f.sockets.binds(in) {
+		return errno(f.entry(f.table.id(kSocket, uint64(kSockets), name), out))
+	}
 	if in.Mode&unix.S_IFMT != unix.S_IFREG {
 		return fuse.EPERM
 	}

@@ -67,8 +67,8 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 		if e == nil {
 			break
 		}
-		if it.name == "." || it.name == ".." {
-			continue
+		if it.name == "." || it.name == ".." || it.mode == unix.S_IFSOCK {
+			continue // node id 0 is no lookup; a socket is bound when it is looked up
 		}
 		if it.id == 0 {
 			it.id = f.table.id(kNamed, h.node.id, it.name)
@@ -135,10 +135,11 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 		}
 		return f.listNamed(n, x.DedupIDs)
 	}
-	if f.holdsPlain(n) {
-		return f.listPlain(n)
+	if !f.holdsPlain(n) {
+		return nil, nil
 	}
-	return nil, nil
+	items, err := f.listPlain(n)
+	return append(items, f.listSockets(n, by)...), err
 }
 
 // entries reads the folder of the store behind n; one that is not made yet is empty.

@@ -19,7 +19,7 @@ type entry struct {
 	kind    kind   // kOwner, kContainer, kSession, kNamed or kPlain
 	parent  uint64 // node id of the folder
 	name    string
-	lookups int64  // of a kNamed: how often the kernel was given it and did not forget
+	lookups int64  // of a passing kind: how often the kernel was given it and did not forget
 	alias   uint64 // set when a plain file was renamed over a control file: the node that it now is
 
 	cont atomic.Pointer[session.Container]
@@ -136,11 +136,14 @@ func (t *table) id(k kind, parent uint64, name string) uint64 {
 	t.next++
 	e := &entry{kind: k, parent: parent, name: name}
 	t.byID[num], t.ids[key] = e, num
-	if k != kNamed {
+	if !k.passing() {
 		t.write(num, e)
 	}
 	return num<<8 | uint64(k)
 }
+
+// passing tells whether things of the kind are numbered only while the kernel knows them.
+func (k kind) passing() bool { return k == kNamed || k == kSocket }
 
 // get gives the entry of a number, nil when there is none.
 func (t *table) get(num uint64) *entry {
@@ -193,7 +196,7 @@ func (t *table) become(parent uint64, name string, target uint64) {
 	}
 }
 
-// looked counts a lookup of a kNamed entry that goes to the kernel.
+// looked counts a lookup of an entry of a passing kind that goes to the kernel.
 func (t *table) looked(num uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -207,7 +210,7 @@ func (t *table) forget(num, n uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.byID[num]
-	if e == nil || e.kind != kNamed {
+	if e == nil || !e.kind.passing() {
 		return
 	}
 	if e.lookups -= int64(n); e.lookups <= 0 {

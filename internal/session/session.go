@@ -39,6 +39,9 @@ type Session struct {
 
 	ctlMu sync.Mutex // held over a change of a control file; taken before mu and logMu
 
+	watchMu  sync.Mutex // protects watchers; a leaf
+	watchers map[chan<- struct{}]bool
+
 	countMu sync.Mutex // protects counts; taken before logMu
 	counts  map[string]*counter
 

@@ -175,6 +175,12 @@ func (s *Store) Tokens(text []byte) int { return s.enc.CountBytes(text) }
 // Tokenizer is the name of the store's tokenizer.
 func (s *Store) Tokenizer() string { return s.enc.Name() }
 
+// System tells whether the store is one of many users: the daemon runs as root, and files are given to their owners.
+func (s *Store) System() bool { return s.chown }
+
+// Self is the uid that the daemon runs as.
+func (s *Store) Self() uint32 { return uint32(os.Geteuid()) }
+
 // exists tells whether rel is there.
 func (s *Store) exists(rel string) bool {
 	_, err := s.dir.Stat(rel)

@@ -258,4 +258,7 @@ func (x *Session) Appended(log string, n int) {
 	x.store.Stats.Appends.Add(1)
 	x.store.Stats.AppendedBytes.Add(int64(n))
 	x.c.idx.touch(x.Name())
+	if log == Messages {
+		x.wake()
+	}
 }

@@ -1,0 +1,223 @@
+package serve
+
+import (
+	"bytes"
+	"errors"
+	"strconv"
+	"strings"
+
+	"ctxfs/internal/frames"
+)
+
+// cancel ends a run of the session by the id of its send, or by its run.
+func (c *conn) cancel(q *frames.Request) error {
+	p, err := c.hub.open(c, q)
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	r := p.runNamed(q)
+	if r == nil {
+		return frames.Refuse(frames.ENOENT, "session %s has no such run in progress", p.key.session)
+	}
+	r.stop()
+	c.answer(frames.Reply{Type: frames.Done, ID: q.ID, Run: r.id, Status: frames.StatusCancelled})
+	return nil
+}
+
+func (p *place) runNamed(q *frames.Request) *run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r := p.runs[q.ID]; r != nil && (q.Run == "" || q.Run == r.id) {
+		return r
+	}
+	for _, r := range p.runs {
+		if r.id == q.Run || r.id == q.ID {
+			return r
+		}
+	}
+	return nil
+}
+
+// resume sends the session's records from a cursor on, and with follow what comes after them.
+func (c *conn) resume(q *frames.Request) error {
+	p, err := c.hub.open(c, q)
+	if err != nil {
+		return err
+	}
+	n, off, err := p.seek(q.After)
+	if err == nil {
+		err = c.begin()
+	}
+	if err != nil {
+		p.close()
+		return err
+	}
+	req := *q
+	go func() {
+		defer c.done()
+		defer p.close()
+		c.replay(p, &req, n, off)
+	}()
+	return nil
+}
+
+// reading is a resume on its way.
+type reading struct {
+	c    *conn
+	p    *place
+	id   string
+	n    int
+	off  int64
+	gone bool
+}
+
+func (c *conn) replay(p *place, q *frames.Request, n int, off int64) {
+	r := &reading{c: c, p: p, id: q.ID, n: n, off: off}
+	var s *sub
+	wake := make(chan struct{}, 1)
+	if q.Follow {
+		defer p.j.Watch(wake)()
+		s = &sub{c: c, id: q.ID, events: make(chan frames.Reply, c.hub.limits.QueueFrames)}
+		p.listen(s)
+		defer p.unlisten(s)
+	}
+	c.answer(p.start(q, taken{sent: sent{n: n, end: off}}))
+	err := r.catchUp()
+	if err == nil && q.Follow {
+		err = r.follow(s, wake)
+	}
+	switch {
+	case r.gone:
+	case err != nil:
+		c.fail(q, err)
+	default:
+		c.answer(frames.Reply{Type: frames.Done, ID: q.ID, Status: frames.StatusOK, Cursor: position(r.n, r.off)})
+	}
+}
+
+func (p *place) listen(s *sub) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.subs[s] = true
+	if p.over {
+		s.tell(frames.Reply{Type: frames.Done, Status: frames.StatusCancelled})
+	}
+}
+
+func (p *place) unlisten(s *sub) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.subs, s)
+}
+
+// errGone is the end of a reader that does not read any more.
+var errGone = errors.New("the peer is gone")
+
+// catchUp sends the records that are there.
+func (r *reading) catchUp() error {
+	size, err := r.p.j.Size()
+	if err != nil {
+		return err
+	}
+	err = eachLine(r.p.j, r.off, size, func(b []byte, off int64) error {
+		r.n++
+		m := r.p.frame(b, r.n, off)
+		m.ID = r.id
+		r.off = off + int64(len(b))
+		if !r.c.answer(m) {
+			r.gone = true
+			return errGone
+		}
+		return nil
+	})
+	return err
+}
+
+// follow sends what comes: records, and between them what runs say. The end of a run comes after its records.
+func (r *reading) follow(s *sub, wake <-chan struct{}) error {
+	for {
+		select {
+		case <-r.c.gone:
+			r.gone = true
+			return nil
+		case <-wake:
+			if err := r.catchUp(); err != nil {
+				return err
+			}
+		case f := <-s.events:
+			if f.Type != frames.Delta {
+				if err := r.catchUp(); err != nil {
+					return err
+				}
+			}
+			if f.Type == frames.Done && f.Run == "" {
+				return nil // the temporary session has ended
+			}
+			if f.Type == frames.Done {
+				f.Cursor = position(r.n, r.off)
+			}
+			if !r.c.answer(f) {
+				r.gone = true
+				return nil
+			}
+		}
+	}
+}
+
+// seek finds what a cursor names: the records up to a number, with the offset behind them where the cursor has it.
+func (p *place) seek(after string) (n int, off int64, err error) {
+	if after == "" {
+		return 0, 0, nil
+	}
+	count, at, exact := strings.Cut(after, ":")
+	n, err = strconv.Atoi(count)
+	if err != nil || n < 0 {
+		return 0, 0, frames.Refuse(frames.EINVAL, "after is a cursor as a frame gave it, or a record's number")
+	}
+	size, err := p.j.Size()
+	if err != nil {
+		return 0, 0, err
+	}
+	if exact {
+		off, err = strconv.ParseInt(at, 10, 64)
+		if err != nil || off < 0 || off > size || !p.lineEnds(off) || (n == 0) != (off == 0) {
+			return 0, 0, frames.Refuse(frames.EINVAL, "after is no cursor of this session")
+		}
+		return n, off, nil
+	}
+	return p.count(n, size)
+}
+
+// lineEnds tells whether a line ends at off.
+func (p *place) lineEnds(off int64) bool {
+	if off == 0 {
+		return true
+	}
+	b, err := readLine(p.j, off-1, off)
+	return err == nil && bytes.Equal(b, []byte{'\n'})
+}
+
+// errEnough ends a count.
+var errEnough = errors.New("enough")
+
+func (p *place) count(n int, size int64) (int, int64, error) {
+	have, at := 0, int64(0)
+	if n == 0 {
+		return 0, 0, nil
+	}
+	err := eachLine(p.j, 0, size, func(b []byte, off int64) error {
+		have, at = have+1, off+int64(len(b))
+		if have == n {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && err != errEnough {
+		return 0, 0, err
+	}
+	if have < n {
+		return 0, 0, frames.Refuse(frames.EINVAL, "after is record %d, and the session has %d", n, have)
+	}
+	return n, at, nil
+}

@@ -1,0 +1,218 @@
+package serve
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"ctxfs/internal/frames"
+	"ctxfs/internal/record"
+)
+
+// run is the work on one message: from its record to its answer.
+type run struct {
+	id, send   string
+	uid        uint32 // whose message it is
+	place      *place
+	input, cwd string
+
+	// What is below is protected by place.mu.
+	agent *conn // who works on it; nil: nobody yet
+	text  []byte
+	ended bool
+}
+
+// outcome is how a run ends.
+type outcome struct {
+	status string
+	text   string // of an ok run: the answer
+	code   frames.Code
+	msg    string
+}
+
+// sub is a connection that listens to a place.
+type sub struct {
+	c      *conn
+	id     string            // of the request
+	run    *run              // whose frames; nil: all
+	events chan frames.Reply // of a follow: its goroutine sends them between messages
+}
+
+func newRunID() string {
+	var b [12]byte
+	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
+	return "run-" + hex.EncodeToString(b[:])
+}
+
+// tell passes a frame on to a listener.
+func (s *sub) tell(r frames.Reply) {
+	r.ID = s.id
+	if s.events == nil {
+		s.c.say(r)
+		return
+	}
+	select {
+	case s.events <- r:
+	default:
+		s.c.out.drop(frames.Encode(frames.Reply{Type: frames.Fail, ID: s.id, Code: frames.EAGAIN, Message: "frames were not read in time"}))
+	}
+}
+
+// emit tells all who listen to the run; mu is held.
+func (p *place) emit(r *run, f frames.Reply) {
+	f.Run = r.id
+	for s := range p.subs {
+		if s.run == r || s.run == nil {
+			s.tell(f)
+		}
+	}
+}
+
+// position names the place behind record n, whose line ends at end: the cursor of resume and follow.
+func position(n int, end int64) string { return fmt.Sprintf("%d:%d", n, end) }
+
+func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
+
+// text writes a JSON string.
+func text(s string) json.RawMessage {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // never fails for a string
+	return bytes.TrimSpace(buf.Bytes())
+}
+
+// put appends a record and reads it back in, so that its number is known; mu is held.
+func (p *place) put(l line) error {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false) // people grep in the log
+	if err := enc.Encode(l); err != nil {
+		return err
+	}
+	if err := p.j.Append(buf.Bytes()); err != nil {
+		return err
+	}
+	return p.ids.catchUp(p.j)
+}
+
+// end ends the run, once: the answer is recorded and on disk before anybody is told.
+func (r *run) end(o outcome) {
+	p := r.place
+	p.mu.Lock()
+	if r.ended {
+		p.mu.Unlock()
+		return
+	}
+	r.ended = true
+	delete(p.runs, r.send)
+	agent := r.agent
+	var recorded error
+	if o.status == frames.StatusOK && o.text != "" {
+		recorded = p.put(line{ID: r.id, Role: "assistant", Content: text(o.text), CreatedAt: now(), Run: r.id, Parent: r.send, Status: o.status})
+	}
+	if recorded == nil {
+		p.ended[r.id] = o.status
+	}
+	last := len(p.runs) == 0
+	p.mu.Unlock()
+
+	if recorded == nil {
+		recorded = p.j.Sync()
+	}
+	if recorded != nil {
+		e := refusal(recorded)
+		o = outcome{status: frames.StatusError, code: e.Code, msg: "the answer could not be recorded: " + e.Msg}
+	}
+	if agent != nil {
+		agent.dropRun(r)
+		r.note(o, last)
+	}
+	r.tellEnd(o)
+	p.close()
+}
+
+// note keeps the outcome in events.jsonl and in the session's state. The run is over whether or not that can be written.
+func (r *run) note(o outcome, last bool) {
+	data := map[string]any{"run": r.id, "id": r.send, "status": o.status}
+	if o.code != "" {
+		data["code"], data["message"] = string(o.code), o.msg
+	}
+	_ = r.place.j.Event("ctxfs.run.ended", data)
+	if !last {
+		return
+	}
+	state := "idle"
+	if o.status == frames.StatusError {
+		state = "error"
+	}
+	_ = r.place.j.State(state)
+}
+
+// tellEnd gives the senders their answer and the end, and followers the end.
+func (r *run) tellEnd(o outcome) {
+	p := r.place
+	p.mu.Lock()
+	var msg *frames.Reply
+	if a, ok := p.ids.answers[r.id]; ok && o.status == frames.StatusOK {
+		if m, err := p.message(a.n, a.off, a.end); err == nil {
+			msg = &m
+		}
+	}
+	var jobs []*conn
+	for s := range p.subs {
+		if s.run != r && s.run != nil {
+			continue
+		}
+		if msg != nil && s.run == r {
+			m := *msg
+			m.Run = r.id
+			s.tell(m)
+		}
+		if o.code != "" {
+			s.tell(frames.Reply{Type: frames.Fail, Run: r.id, Code: o.code, Message: o.msg})
+		}
+		s.tell(frames.Reply{Type: frames.Done, Run: r.id, Status: o.status, Cursor: position(p.ids.n, p.ids.off)})
+		if s.run == r {
+			delete(p.subs, s)
+			jobs = append(jobs, s.c)
+		}
+	}
+	p.mu.Unlock()
+	for _, c := range jobs {
+		c.done()
+	}
+}
+
+// message makes the frame of a record.
+func (p *place) message(n int, off, end int64) (frames.Reply, error) {
+	b, err := readLine(p.j, off, end)
+	if err != nil {
+		return frames.Reply{}, err
+	}
+	return p.frame(b, n, off), nil
+}
+
+// frame makes the frame of record n, whose line is b.
+func (p *place) frame(b []byte, n int, off int64) frames.Reply {
+	rec, _ := record.Parse(b, n, off) // every line of a log is a record
+	m := frames.FromRecord(&rec, position(n, off+int64(len(b))))
+	if p.x != nil && len(b) > frames.MaxFrame/2 {
+		m.Path = fmt.Sprintf("%s/context/swap/open/messages:%d", p.key.dir(), n) // where the whole is, if it is cut
+	}
+	return m
+}
+
+// stop cancels the run: its agent is told to leave it.
+func (r *run) stop() {
+	r.place.mu.Lock()
+	agent := r.agent
+	r.place.mu.Unlock()
+	if agent != nil {
+		agent.say(frames.Reply{Type: frames.Cancel, ID: r.send, Run: r.id, Session: r.place.key.session})
+	}
+	r.end(outcome{status: frames.StatusCancelled})
+}
