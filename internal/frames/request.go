@@ -269,8 +269,11 @@ func (r *Request) cwd(m members) error {
 }
 
 func (r *Request) input(m members) error {
+	if r.Op != Send {
+		return nil
+	}
 	input, ok, err := m.text("input")
-	if err != nil || r.Op != Send {
+	if err != nil {
 		return err
 	}
 	if !ok || input == "" {
