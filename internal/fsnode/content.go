@@ -42,10 +42,9 @@ func (f *FS) indexFile(n node) ([]byte, error) {
 	}
 	if n.kind == kIndexCurrent {
 		name, err := c.Current()
-		return lines(name), err
+		return line(name), err
 	}
-	names, err := c.List()
-	return lines(names...), err
+	return c.ListFile()
 }
 
 func (f *FS) byCWD(parent uint64, key string) ([]byte, error) {
@@ -58,15 +57,15 @@ func (f *FS) byCWD(parent uint64, key string) ([]byte, error) {
 		return nil, err
 	}
 	name, err := c.ByCWD(key)
-	return lines(name), err
+	return line(name), err
 }
 
-// lines writes one value a line; no value is an empty file.
-func lines(values ...string) []byte {
-	if len(values) == 0 || len(values) == 1 && values[0] == "" {
+// line writes a value; no value is an empty file.
+func line(value string) []byte {
+	if value == "" {
 		return nil
 	}
-	return []byte(strings.Join(values, "\n") + "\n")
+	return []byte(value + "\n")
 }
 
 // status tells what the mount is and did, as `key: value` lines (design: section 2).

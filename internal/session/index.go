@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -15,19 +16,30 @@ import (
 )
 
 // index knows a container's sessions by time and by cwd. It is read from the store when it is first asked, and kept
-// up by touch afterwards.
+// up by touch afterwards: what a question costs does not grow with the number of sessions, but for the bytes of a list.
 type index struct {
 	c *Container
 
 	mu     sync.Mutex // protects what is below
 	loaded bool
 	all    map[string]*entry
+	order  []*entry        // newest first; equal times in name order
+	list   []byte          // index/list; nil: to be made from order
 	dirty  map[string]bool // to be read from the store again
 }
 
 type entry struct {
+	name    string
 	updated time.Time
-	cwd     string
+	key     string // of its cwd, as in index/by-cwd
+}
+
+// byTime orders entries newest first.
+func byTime(a, b *entry) int {
+	if d := b.updated.Compare(a.updated); d != 0 {
+		return d
+	}
+	return strings.Compare(a.name, b.name)
 }
 
 func (ix *index) init(c *Container) {
@@ -46,37 +58,64 @@ func (ix *index) touch(name string) {
 func (ix *index) rename(oldName, newName string) {
 	ix.mu.Lock()
 	defer ix.mu.Unlock()
-	delete(ix.all, oldName)
-	delete(ix.dirty, oldName)
-	ix.dirty[newName] = ix.loaded
+	if ix.loaded {
+		ix.dirty[oldName], ix.dirty[newName] = true, true
+	}
 }
 
 // refresh reads what changed; mu is held.
 func (ix *index) refresh() error {
-	names := make([]string, 0, len(ix.dirty))
-	for n := range ix.dirty {
-		names = append(names, n)
-	}
 	if !ix.loaded {
-		var err error
-		if names, err = ix.c.Names(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return ix.load()
+	}
+	for n := range ix.dirty {
+		e, err := ix.c.entry(n)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
+		ix.put(n, e)
+		delete(ix.dirty, n)
+	}
+	return nil
+}
+
+// load reads all sessions.
+func (ix *index) load() error {
+	names, err := ix.c.Names()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	for _, n := range names {
 		e, err := ix.c.entry(n)
 		if errors.Is(err, fs.ErrNotExist) {
-			delete(ix.all, n)
 			continue
 		}
 		if err != nil {
+			clear(ix.all)
 			return err
 		}
 		ix.all[n] = e
 	}
+	ix.order = slices.SortedFunc(maps.Values(ix.all), byTime)
+	ix.list, ix.loaded = nil, true
 	clear(ix.dirty)
-	ix.loaded = true
 	return nil
+}
+
+// put gives the session called name the entry e; nil takes it out.
+func (ix *index) put(name string, e *entry) {
+	if old := ix.all[name]; old != nil {
+		if i, ok := slices.BinarySearchFunc(ix.order, old, byTime); ok {
+			ix.order = slices.Delete(ix.order, i, i+1)
+		}
+		delete(ix.all, name)
+	}
+	if e != nil {
+		i, _ := slices.BinarySearchFunc(ix.order, e, byTime)
+		ix.order = slices.Insert(ix.order, i, e)
+		ix.all[name] = e
+	}
+	ix.list = nil
 }
 
 // entry reads one session's time and cwd.
@@ -86,12 +125,12 @@ func (c *Container) entry(name string) (*entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &entry{updated: updated, cwd: "/"}
+	cwd := "/"
 	data, err := c.store.dir.ReadFile(path.Join(rel, "cwd"), unix.PathMax)
 	if err == nil { // one that is not there, or was damaged past ctxfs, is the default: it must not hide other sessions
-		e.cwd = strings.TrimSuffix(string(data), "\n")
+		cwd = strings.TrimSuffix(string(data), "\n")
 	}
-	return e, nil
+	return &entry{name: name, updated: updated, key: CWDKey(cwd)}, nil
 }
 
 // updated is when the session at rel last changed: the newest of its history and its own files.
@@ -109,62 +148,72 @@ func (s *Store) updated(rel string) (time.Time, error) {
 	return newest, nil
 }
 
-// sorted gives the names, newest first; equal times in name order.
-func (ix *index) sorted(keep func(*entry) bool) ([]string, error) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if err := ix.refresh(); err != nil {
-		return nil, err
+// look calls fn with the sessions, newest first.
+func (c *Container) look(fn func(order []*entry)) error {
+	c.idx.mu.Lock()
+	defer c.idx.mu.Unlock()
+	err := c.idx.refresh()
+	if err == nil {
+		fn(c.idx.order)
 	}
-	var names []string
-	for n, e := range ix.all {
-		if keep(e) {
-			names = append(names, n)
-		}
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if d := ix.all[b].updated.Compare(ix.all[a].updated); d != 0 {
-			return d
-		}
-		return strings.Compare(a, b)
-	})
-	return names, nil
+	return err
 }
 
-// List gives the session names, newest updated_at first (Session ABI, index/list).
-func (c *Container) List() ([]string, error) { return c.idx.sorted(func(*entry) bool { return true }) }
+// List gives the session names, newest updated_at first.
+func (c *Container) List() (names []string, err error) {
+	err = c.look(func(order []*entry) {
+		for _, e := range order {
+			names = append(names, e.name)
+		}
+	})
+	return names, err
+}
+
+// ListFile gives index/list: List, one name a line (Session ABI). The caller must not change it.
+func (c *Container) ListFile() (data []byte, err error) {
+	err = c.look(func(order []*entry) {
+		if c.idx.list == nil {
+			for _, e := range order {
+				c.idx.list = append(append(c.idx.list, e.name...), '\n')
+			}
+		}
+		data = c.idx.list
+	})
+	return data, err
+}
 
 // Current is the session that was updated last, "" when there is none (Session ABI, index/current).
-func (c *Container) Current() (string, error) {
-	names, err := c.List()
-	if err != nil || len(names) == 0 {
-		return "", err
-	}
-	return names[0], nil
+func (c *Container) Current() (name string, err error) {
+	err = c.look(func(order []*entry) {
+		if len(order) > 0 {
+			name = order[0].name
+		}
+	})
+	return name, err
 }
 
 // ByCWD gives the session of a by-cwd key that was updated last.
-func (c *Container) ByCWD(key string) (string, error) {
-	names, err := c.idx.sorted(func(e *entry) bool { return CWDKey(e.cwd) == key })
-	if err != nil {
-		return "", err
+func (c *Container) ByCWD(key string) (name string, err error) {
+	err = c.look(func(order []*entry) {
+		if i := slices.IndexFunc(order, func(e *entry) bool { return e.key == key }); i >= 0 {
+			name = order[i].name
+		}
+	})
+	if err == nil && name == "" {
+		err = refuse(NotFound, "no session has the cwd of %s", key)
 	}
-	if len(names) == 0 {
-		return "", refuse(NotFound, "no session has the cwd of %s", key)
-	}
-	return names[0], nil
+	return name, err
 }
 
 // CWDKeys lists the by-cwd keys, sorted.
 func (c *Container) CWDKeys() ([]string, error) {
 	keys := map[string]bool{}
-	_, err := c.idx.sorted(func(e *entry) bool { keys[CWDKey(e.cwd)] = true; return false })
-	var out []string
-	for k := range keys {
-		out = append(out, k)
-	}
-	slices.Sort(out)
-	return out, err
+	err := c.look(func(order []*entry) {
+		for _, e := range order {
+			keys[e.key] = true
+		}
+	})
+	return slices.Sorted(maps.Keys(keys)), err
 }
 
 // CWDKey names a cwd in index/by-cwd: the FNV-1a 64-bit hash of its bytes (design: section 7).

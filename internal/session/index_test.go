@@ -21,6 +21,13 @@ func order(t *testing.T, c *Container, want ...string) {
 		if err != nil || !slices.Equal(got, want) {
 			t.Errorf("%s: list is %q, %v, want %q", name, got, err, want)
 		}
+		text := ""
+		for _, n := range want {
+			text += n + "\n"
+		}
+		if got, err := ix.ListFile(); err != nil || string(got) != text {
+			t.Errorf("%s: the list's file is %q, %v, want %q", name, got, err, text)
+		}
 		first := ""
 		if len(want) > 0 {
 			first = want[0]
