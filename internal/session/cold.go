@@ -211,9 +211,9 @@ func (x *Session) tellDamage(name string, off int64, err error) {
 		return
 	}
 	// Who reads may hold the locks that this needs. It may be events.jsonl itself that is damaged: then nothing is told.
-	go func() {
+	x.store.later.Go(func() {
 		_ = x.Event("ctxfs.store.corrupt", map[string]any{"log": name, "offset": off, "error": err.Error()})
-	}()
+	})
 }
 
 // coldStat gives the length of an archived log of the session at rel, and when it last grew. Only the head of the index

@@ -185,7 +185,7 @@ func (s *Store) used(x *Session) {
 		old := s.idle[0]
 		s.idle = s.idle[1:]
 		// Its locks may be held by a caller that waits for ours: never wait for them here.
-		go old.rest()
+		s.later.Go(old.rest)
 	}
 }
 

@@ -43,6 +43,8 @@ type Store struct {
 	// kernel's: name is relative to the session ("events.jsonl").
 	Changed func(s *Session, name string)
 
+	later sync.WaitGroup // what cannot be done under the locks of who asks for it; Close waits
+
 	coldMu sync.Mutex                   // protects colds; a leaf
 	colds  map[string]*chunkstore.Store // by owner, open to read archived logs
 
@@ -145,6 +147,7 @@ func (s *Store) takeLock() error {
 
 // Close closes all logs and gives the lock back.
 func (s *Store) Close() error {
+	s.later.Wait()
 	s.mu.Lock()
 	sessions := s.sessions
 	s.sessions, s.idle = map[string]*Session{}, nil
