@@ -107,7 +107,8 @@ func userSays(t string) int {
 	case hasAny(t, " let's go with ", " we'll go with ", " go with option ", " let's use ", " we decided ", " i decided ", " we will use ", " decision:"):
 		return decision
 	case startsRule(t), hasAny(t, " remember that ", " keep in mind ", " don't ever ", " my name is ", " i prefer ", " we always ", " we never ", " must not ",
-		" must never ", " must always ", " should never ", " should always ", " and never ", " from now on "), hasAny(t, " we use ") && !hasAny(t, " if we use "):
+		" must never ", " must always ", " should never ", " should always ", " and never ", " from now on ",
+		" do not touch ", " don't touch ", " constraint: ", " constraints: "), hasAny(t, " we use ") && !hasAny(t, " if we use "):
 		return fact
 	}
 	return nothing

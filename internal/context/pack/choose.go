@@ -30,12 +30,12 @@ func (b *builder) recallShare() int {
 	return 3
 }
 
-// docShare is how much of the budget all derived files together may take, in percent.
+// docShare is how many tokens all derived files together may take.
 func (b *builder) docShare() int {
 	if b.full < smallBudget {
-		return 6
+		return b.full*6/100 + min(150, b.full/8)
 	}
-	return 12
+	return b.full * 12 / 100
 }
 
 // headings is what the headings and fences of the messages take.
@@ -65,7 +65,7 @@ func (b *builder) choose(room int) error {
 	if b.in.Query != "" && b.task != b.user {
 		room -= b.userCost(b.user)
 	}
-	room -= b.place(docs, min(b.full*b.docShare()/100, room/3))
+	room -= b.place(docs, min(b.docShare(), room/3))
 	room -= b.force(room / 2)
 	if b.in.Query == "" {
 		recs, used := b.workingFiles(b.settled, room, [2]int{lastShare, othersShare})

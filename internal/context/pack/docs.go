@@ -14,6 +14,7 @@ type doc struct {
 	path               string // where it can be read whole
 	whole              []byte // what stands there, when it is not text; its hash accounts for both
 	share              int    // most tokens that it may take
+	least              int    // with fewer it is left out rather than cut
 	scores             Scores
 }
 
@@ -60,20 +61,25 @@ func childDocs(c Child, share int) []doc {
 func (b *builder) derivedDocs(upTo int) ([]doc, error) {
 	a, d := b.in.Authored, b.w.derived
 	var out []doc
-	add := func(kind string, file derive.Kind, authored, text []byte, share int, score float64) {
+	add := func(kind string, file derive.Kind, authored, text []byte, div, least int, score float64) {
 		if authored == nil && len(text) > 0 {
-			out = append(out, doc{kind: kind, source: "context/" + string(file), text: string(text), share: share, scores: Scores{Authority: score}})
+			share := b.lim / b.docDivisor(div)
+			if b.in.Query == "" {
+				share = max(share, smallDoc)
+			}
+			out = append(out, doc{kind: kind, source: "context/" + string(file), text: string(text), share: share, least: least, scores: Scores{Authority: score}})
 		}
 	}
 	summary, err := b.w.summary(b.in.History, upTo)
 	if err != nil {
 		return nil, err
 	}
-	add(kindSummary, derive.Summary, a.Summary, summary, b.lim/b.docDivisor(12), 0.5)
-	add(kindFacts, derive.Facts, a.Facts, d.Facts(upTo), b.lim/b.docDivisor(20), 0.4)
-	add(kindDecisions, derive.Decisions, a.Decisions, d.Decisions(upTo), b.lim/b.docDivisor(24), 0.4)
-	add(kindTodo, derive.Todo, a.Todo, d.Todo(upTo), b.lim/b.docDivisor(24), 0.4)
-	add(kindRefs, derive.Refs, a.Refs, d.LatestRefs(upTo, packedRefs), b.lim/b.docDivisor(30), 0.3)
+	// Rules and choices first: they are short, and what breaks them is wrong however it is done.
+	add(kindFacts, derive.Facts, a.Facts, d.Facts(upTo), 20, 0, 0.6)
+	add(kindDecisions, derive.Decisions, a.Decisions, d.Decisions(upTo), 24, 0, 0.5)
+	add(kindTodo, derive.Todo, a.Todo, d.Todo(upTo), 24, 0, 0.5)
+	add(kindSummary, derive.Summary, a.Summary, summary, 12, minSummary, 0.4)
+	add(kindRefs, derive.Refs, a.Refs, d.LatestRefs(upTo, packedRefs), 30, 0, 0.3)
 	return out, nil
 }
 
@@ -87,6 +93,11 @@ func (b *builder) docDivisor(n int) int {
 	}
 	return n
 }
+
+const (
+	smallDoc   = 90  // tokens that a derived file may take under any budget, while all of them leave room
+	minSummary = 150 // less of a summary says nothing
+)
 
 // minDoc is the least share, in tokens, with which a file is worth its heading.
 const minDoc = 40
@@ -113,7 +124,7 @@ func (b *builder) placeOne(d doc, share int) int {
 		title += " (" + d.note + ")"
 	}
 	overhead := b.w.tok.Count(docSection(title, ""))
-	if share < minDoc || share <= overhead+8 && total > 8 {
+	if share < minDoc || share < min(d.least, total) || share <= overhead+8 && total > 8 {
 		b.omitFile(d, hash, total, outBudget)
 		return 0
 	}
