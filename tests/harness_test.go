@@ -19,6 +19,9 @@ var program string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
+	if socket := os.Getenv("CTXFS_TEST_CONNECT"); socket != "" {
+		return connectStdio(socket)
+	}
 	dir, err := os.MkdirTemp("", "ctxfs-tests-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -156,7 +156,7 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 	stop := unmountOnSignal(fs, point)
 	defer stop()
 	go server.Serve()
-	if err := server.WaitMount(); err != nil {
+	if err := fs.WaitMount(server); err != nil {
 		return err
 	}
 	if !m.background {

@@ -37,7 +37,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSessions(), newShare(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
+	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
 	return root
 }
 
@@ -75,6 +75,7 @@ const (
 	exitLocked   = 10 // another ctxfs holds the store or the mountpoint
 	exitNoMount  = 11 // no ctxfs is mounted, or its mountpoint is stale
 	exitNotFound = 12 // the session, agent or file is not there
+	exitNoAgent  = 13 // a message is recorded, and no agent serves the session
 )
 
 // problems is an error that was already shown in full.
@@ -102,6 +103,8 @@ func exitCode(err error, stderr io.Writer) int {
 		return exitLocked
 	case errors.As(err, &rule) && rule.Kind == session.NotFound, errors.Is(err, fs.ErrNotExist):
 		return exitNotFound
+	case errors.Is(err, errNoAgent):
+		return exitNoAgent
 	case errors.Is(err, errNoMount), errors.Is(err, mounts.ErrStale):
 		return exitNoMount
 	case errors.As(err, new(usageError)):

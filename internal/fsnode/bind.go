@@ -9,25 +9,44 @@ import (
 
 	"ctxfs/internal/thread"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
 
 // backlog is how many connections may wait to be accepted.
 const backlog = 128
 
-// bind binds and listens at name in the mount's own folder of sockets; s.mu is held.
+// apart runs fn, which uses the daemon's own mount, so that the daemon can be killed meanwhile.
 //
-// The daemon asks itself here: bind(2) waits for a MKNOD that other goroutines answer. Were the daemon killed meanwhile,
-// the waiting thread would keep /dev/fuse open, the kernel would wait for an answer that nobody gives, and the process
-// could not die. So it is done by a thread of its own, with a file table of its own in which /dev/fuse is closed: the
-// other threads die, /dev/fuse is closed for good, and the wait ends. The thread hands the socket over and ends.
+// Who uses a mount waits for answers that, here, other goroutines of the same process give. Were it killed then, the
+// waiting thread, or a file of the mount that is closed as the process ends (FLUSH), would wait for an answer that nobody
+// gives, while /dev/fuse stays open in the same file table: such a process cannot die. So fn runs on a thread of its own,
+// with a file table of its own in which /dev/fuse is closed. When the others are killed, /dev/fuse is closed for good, the
+// kernel ends the connection, and the wait.
+func apart(fn func() error) error {
+	return thread.Run(func() error {
+		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
+			return err
+		}
+		if err := closeFUSE(); err != nil {
+			return err
+		}
+		return fn()
+	})
+}
+
+// WaitMount returns when the mount is ready. go-fuse opens a file in it for that.
+func (f *FS) WaitMount(server *fuse.Server) error { return apart(server.WaitMount) }
+
+// bind binds and listens at name in the mount's own folder of sockets; s.mu is held. Descriptors that are made apart are
+// in no table but the thread's, which ends: the socket is handed over by another one.
 func (s *sockets) bind(name string) (*net.UnixListener, error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(pair[0])
-	err = thread.Run(func() error { return s.bindAlone(name, pair[1]) })
+	err = apart(func() error { return s.bindApart(name, pair[1]) })
 	unix.Close(pair[1])
 	if err != nil {
 		return nil, fmt.Errorf("bind %s: %w", name, err)
@@ -39,14 +58,7 @@ func (s *sockets) bind(name string) (*net.UnixListener, error) {
 	return listenerOf(fd)
 }
 
-// bindAlone is what the thread does.
-func (s *sockets) bindAlone(name string, to int) error {
-	if err := unix.Unshare(unix.CLONE_FILES); err != nil {
-		return err
-	}
-	if err := closeFUSE(); err != nil {
-		return err
-	}
+func (s *sockets) bindApart(name string, to int) error {
 	s.binder.Store(uint32(unix.Gettid()))
 	defer s.binder.Store(0)
 	dir, err := unix.Open(filepath.Join(s.fs.opt.Mountpoint, socketsName), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0)

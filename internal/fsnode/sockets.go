@@ -32,7 +32,7 @@ type Sockets interface {
 // A bound socket keeps the mount busy, as an open file does; idleSocket is how long after its last lookup.
 const (
 	socketsName = ".ctxfs-sockets" // below the root
-	idleSocket  = 10 * time.Second
+	idleSocket  = time.Second
 	maxSockets  = 1024            // bound at a time
 	quietFor    = 3 * time.Second // after Quiet: long enough to unmount
 )
@@ -139,7 +139,7 @@ func (s *sockets) get(k socketKey) (uint64, error) {
 		b.looked = time.Now()
 		return b.id, nil
 	}
-	if time.Now().Before(s.until) || len(s.bound) >= maxSockets && !s.closeIdle(time.Second) {
+	if time.Now().Before(s.until) || len(s.bound) >= maxSockets && !s.closeIdle(idleSocket/4) {
 		return 0, unix.EAGAIN
 	}
 	s.count++

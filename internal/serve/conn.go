@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -82,10 +83,21 @@ func (c *conn) write() {
 			return
 		}
 		_ = c.sock.SetWriteDeadline(c.patience())
-		if _, err := c.sock.Write(b); err != nil {
+		n, err := c.sock.Write(b)
+		if errors.Is(err, os.ErrDeadlineExceeded) && !c.out.dropped() {
+			c.late("")
+			c.urge()
+			_, err = c.sock.Write(b[n:]) // a frame that was begun is ended
+		}
+		if err != nil {
 			return
 		}
 	}
+}
+
+// late drops a peer that does not read what its request id brought up.
+func (c *conn) late(id string) {
+	c.out.drop(frames.Encode(frames.Reply{Type: frames.Fail, ID: id, Code: frames.EAGAIN, Message: "frames were not read in time"}))
 }
 
 func (c *conn) patience() time.Time {
@@ -119,11 +131,9 @@ func (c *conn) urge() {
 }
 
 // say queues a frame that something else brought up: a peer whose queue is full is dropped.
-func (c *conn) say(r frames.Reply) { c.sayRaw(r.ID, frames.Encode(r)) }
-
-func (c *conn) sayRaw(id string, b []byte) {
-	if !c.out.push(b) {
-		c.out.drop(frames.Encode(frames.Reply{Type: frames.Fail, ID: id, Code: frames.EAGAIN, Message: "frames were not read in time"}))
+func (c *conn) say(r frames.Reply) {
+	if !c.out.push(frames.Encode(r)) {
+		c.late(r.ID)
 	}
 }
 

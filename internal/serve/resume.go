@@ -69,11 +69,12 @@ type reading struct {
 	id   string
 	n    int
 	off  int64
-	gone bool
+	gone bool   // the peer is
+	end  string // the status to end with
 }
 
 func (c *conn) replay(p *place, q *frames.Request, n int, off int64) {
-	r := &reading{c: c, p: p, id: q.ID, n: n, off: off}
+	r := &reading{c: c, p: p, id: q.ID, n: n, off: off, end: frames.StatusOK}
 	var s *sub
 	wake := make(chan struct{}, 1)
 	if q.Follow {
@@ -92,7 +93,7 @@ func (c *conn) replay(p *place, q *frames.Request, n int, off int64) {
 	case err != nil:
 		c.fail(q, err)
 	default:
-		c.answer(frames.Reply{Type: frames.Done, ID: q.ID, Status: frames.StatusOK, Cursor: position(r.n, r.off)})
+		c.answer(frames.Reply{Type: frames.Done, ID: q.ID, Status: r.end, Cursor: position(r.n, r.off)})
 	}
 }
 
@@ -146,12 +147,14 @@ func (r *reading) follow(s *sub, wake <-chan struct{}) error {
 				return err
 			}
 		case f := <-s.events:
+			s.waits.Add(-int64(len(f.Text)))
 			if f.Type != frames.Delta {
 				if err := r.catchUp(); err != nil {
 					return err
 				}
 			}
 			if f.Type == frames.Done && f.Run == "" {
+				r.end = f.Status
 				return nil // the temporary session has ended
 			}
 			if f.Type == frames.Done {

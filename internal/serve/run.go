@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"ctxfs/internal/frames"
@@ -39,6 +40,7 @@ type sub struct {
 	id     string            // of the request
 	run    *run              // whose frames; nil: all
 	events chan frames.Reply // of a follow: its goroutine sends them between messages
+	waits  atomic.Int64      // bytes of text in events
 }
 
 func newRunID() string {
@@ -54,11 +56,15 @@ func (s *sub) tell(r frames.Reply) {
 		s.c.say(r)
 		return
 	}
-	select {
-	case s.events <- r:
-	default:
-		s.c.out.drop(frames.Encode(frames.Reply{Type: frames.Fail, ID: s.id, Code: frames.EAGAIN, Message: "frames were not read in time"}))
+	if s.waits.Load() < int64(s.c.hub.limits.QueueBytes)/4 {
+		s.waits.Add(int64(len(r.Text)))
+		select {
+		case s.events <- r:
+			return
+		default:
+		}
 	}
+	s.c.late(s.id)
 }
 
 // emit tells all who listen to the run; mu is held.

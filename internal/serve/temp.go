@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"ctxfs/internal/frames"
+	"ctxfs/internal/session"
 )
 
 // Temp is a temporary session, for whoever shows it: it is in memory only, and ends with the connection that made it.
@@ -56,6 +57,16 @@ func (h *Hub) openTemp(c *conn, q *frames.Request) (*place, error) {
 	k := placeKey{target: c.target, scope: frames.Temp, uid: c.peer.uid, session: q.Session}
 	if k.session == "" {
 		k.session = frames.DefaultSession
+	}
+	if err := h.admit(c.peer, k); err != nil {
+		return nil, err
+	}
+	cont, err := h.store.Container(k.container())
+	if err == nil && q.CWD != "" {
+		_, err = cont.CheckCWD(q.CWD, session.Caller{UID: c.peer.uid, GID: c.peer.gid})
+	}
+	if err != nil {
+		return nil, err
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

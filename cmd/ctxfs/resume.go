@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"ctxfs/internal/frames"
+	"ctxfs/internal/session"
+
+	"github.com/spf13/cobra"
+)
+
+func newResume() *cobra.Command {
+	var a agentFlags
+	var scope, cwd, after string
+	var follow, asJSON bool
+	cmd := &cobra.Command{
+		Use: "resume AGENT", Short: "show an agent's session from a cursor on, over its socket",
+		Long: `Show the records of a session of AGENT, those behind --after only: a record's number, or the cursor that an earlier resume
+or send told of. A cursor stays good when the daemon is restarted. The session is --session, else the one that stands in
+--cwd, else the agent's current one.`,
+		Example: "  ctxfs resume coder\n  ctxfs resume coder --cwd /work/brewlog --follow\n  ctxfs resume coder --after 40 --json | jq -r .cursor", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if cwd != "" && a.session == "" {
+				if err := a.byCWD(args[0], cwd); err != nil {
+					return err
+				}
+			}
+			s, err := a.socket(args[0])
+			if err != nil {
+				return err
+			}
+			defer s.close()
+			err = s.ask(map[string]any{"op": frames.Resume, "session": a.session, "scope": a.scope(scope), "share": a.share, "after": after, "follow": follow})
+			if err != nil {
+				return err
+			}
+			return showResume(cmd.OutOrStdout(), cmd.ErrOrStderr(), s, asJSON)
+		},
+	}
+	a.add(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&scope, "scope", "", "private, shared (with --share), or temp (default private)")
+	fl.StringVar(&cwd, "cwd", "", "take the session that stands in this directory of the agent's root")
+	fl.StringVar(&after, "after", "", "only what comes behind this cursor or record number")
+	fl.BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
+	fl.BoolVar(&asJSON, "json", false, "print the frames as they come")
+	return cmd
+}
+
+// byCWD takes the session that stands in cwd.
+func (a *agentFlags) byCWD(agent, cwd string) error {
+	dir, err := a.sessions(agent)
+	if err != nil {
+		return err
+	}
+	cwd = filepath.Clean("/" + cwd)
+	a.session = value(dir, "index/by-cwd/"+session.CWDKey(cwd))
+	if a.session == "" || value(filepath.Join(dir, a.session), "cwd") != cwd {
+		return &session.Error{Kind: session.NotFound, Msg: fmt.Sprintf("agent %s has no session in %s", agent, cwd), Hint: "if the folder has moved: ctxfs session relocate"}
+	}
+	return nil
+}
+
+// showResume prints records as history does, and at the end where to go on.
+func showResume(w, status io.Writer, s *socket, asJSON bool) error {
+	return s.answers(func(line []byte, r *frames.Reply) error {
+		var err error
+		switch {
+		case asJSON:
+			_, err = w.Write(line)
+		case r.Type == frames.Message:
+			err = showMessage(w, r)
+		case r.Type == frames.Done && r.Run == "" && r.Cursor != "":
+			_, err = fmt.Fprintf(status, "go on with: --after %s\n", r.Cursor)
+		}
+		return err
+	})
+}
+
+func showMessage(w io.Writer, r *frames.Reply) error {
+	head := fmt.Sprintf("── %d  %s", r.N, orElse(r.Role, "record"))
+	if r.CreatedAt != "" {
+		head += "  " + r.CreatedAt
+	}
+	if _, err := fmt.Fprintln(w, printable(head)); err != nil {
+		return err
+	}
+	for _, b := range r.Content {
+		text := b.Text
+		switch b.Type {
+		case "thinking":
+			text = "(thinking) " + text
+		case "tool_use":
+			text = "→ " + b.Name + " " + text + string(b.Input)
+		case "tool_result":
+			text = "← " + text
+		}
+		if _, err := fmt.Fprintln(w, printable(text)); err != nil {
+			return err
+		}
+	}
+	if r.Truncated && r.Path != "" {
+		_, err := fmt.Fprintf(w, "[... cut; the whole: %s]\n", r.Path)
+		return err
+	}
+	return nil
+}
