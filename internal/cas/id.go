@@ -1,5 +1,5 @@
-// Package cas names bytes by their hash and keeps blobs under those names. It is a ground-floor room: it knows
-// only package beneath. Ids are BLAKE3 (`blake3-<64 hex>`); `sha256-<64 hex>` is understood on reading, as the
+// Package cas names bytes by their hash. Package chunkstore keeps blobs under those names, and castest holds any store
+// that does to its contract. Ids are BLAKE3 (`blake3-<64 hex>`); `sha256-<64 hex>` is understood on reading, as the
 // Context Runtime ABI (Swap, Dedup) writes it.
 package cas
 
@@ -23,6 +23,9 @@ const (
 
 // ErrBadID says that a name is not an id.
 var ErrBadID = errors.New("not a content id")
+
+// ErrCorrupt says that a blob's bytes are not those that its id names.
+var ErrCorrupt = errors.New("blob does not match its id")
 
 // Sum gives the id of data.
 func Sum(data []byte) ID { return blake3.Sum256(data) }

@@ -7,13 +7,6 @@ import (
 	"testing"
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestSum holds Sum to the reference's test vector for empty input (BLAKE3-team/BLAKE3, test_vectors.json) and to
 // that of "abc".
 func TestSum(t *testing.T) {
