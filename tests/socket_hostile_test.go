@@ -3,6 +3,7 @@ package tests
 import (
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Frames that are wrong are told so, and the connection goes on.
@@ -393,5 +396,46 @@ func TestSocketShare(t *testing.T) {
 		}
 	} else {
 		t.Logf("chmod of a session: %v", err)
+	}
+}
+
+// A daemon that has no descriptor left goes on when there are some again.
+func TestSocketDescriptorsRunOut(t *testing.T) {
+	m := newCoder(t)
+	c := m.client()
+	c.wantTypes("start, error EHOSTDOWN, done error", "op", "send", "id", "m1", "input", "x")
+	pid := m.cmd.Process.Pid
+	var old unix.Rlimit
+	few := unix.Rlimit{Cur: uint64(m.fds() + 12), Max: 1 << 16}
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old); err != nil {
+		t.Fatal(err)
+	}
+	few.Max = old.Max
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &few, nil); err != nil {
+		t.Fatal(err)
+	}
+	var open []net.Conn
+	for range 40 {
+		if conn, err := dial(m.point+"/agent", "coder"); err == nil {
+			open = append(open, conn)
+		}
+	}
+	c.wantTypes("pong", "op", "ping") // who is connected is served
+	for _, conn := range open {
+		conn.Close()
+	}
+	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, &old, nil); err != nil {
+		t.Fatal(err)
+	}
+	for range 100 {
+		if conn, err := dial(m.point+"/agent", "coder"); err == nil {
+			conn.Close()
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	m.client().wantTypes("start, error EHOSTDOWN, done error", "op", "send", "id", "m2", "input", "y")
+	if n := strings.Count(m.messages("default"), "\n"); n != 2 {
+		t.Errorf("%d records", n)
 	}
 }

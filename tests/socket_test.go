@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -345,4 +346,58 @@ func TestSocketCWD(t *testing.T) {
 	if got, _ := os.ReadFile(m.agent + "/session/newer/cwd"); string(got) != "/work\n" {
 		t.Errorf("default cwd: %q", got)
 	}
+}
+
+// Models have sockets as agents do.
+func TestSocketOfModel(t *testing.T) {
+	m := newMount(t)
+	dir := fmt.Sprintf("%s/home/%d/model/gpt-x.d", m.point, os.Getuid())
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := dial(m.point+"/model", "gpt-x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	c := &client{t: t, conn: conn, in: bufio.NewReader(conn)}
+	c.wantTypes("start, error EHOSTDOWN, done error", "op", "send", "id", "m", "input", "x")
+	if data, err := os.ReadFile(dir + "/session/default/messages.jsonl"); err != nil || !strings.Contains(string(data), `"content":"x"`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	if out, _ := command("ls", m.point+"/model"); out != "gpt-x.sock\n" {
+		t.Errorf("ls: %q", out)
+	}
+	if _, err := dial(m.point+"/agent", "gpt-x"); err == nil {
+		t.Error("the model is found as an agent")
+	}
+}
+
+// A session that is renamed, deleted or archived while sockets use it: ids are known where the log is.
+func TestSocketSessionMoves(t *testing.T) {
+	m := newCoder(t)
+	m.serveAgent(echo)
+	c := m.client()
+	send := func(s, want string) {
+		t.Helper()
+		c.wantTypes(want, "op", "send", "id", "m1", "session", s, "input", "x")
+	}
+	const fresh, known = "start, delta, delta, message, done ok", "start, message, done ok"
+	at := m.agent + "/session/"
+	send("a", fresh)
+	if err := os.Rename(at+"a", at+"b"); err != nil {
+		t.Fatal(err)
+	}
+	send("b", known)
+	send("a", fresh)
+	run(t, "session", "archive", at+"b")
+	send("b", known)
+	c.wantTypes(fresh, "op", "send", "id", "m2", "session", "b", "input", "more")
+	all := c.wantTypes("start, message, message, message, message, done ok", "op", "resume", "session", "b")
+	if all[3].N != 3 || all[3].Content[0].Text != "more" {
+		t.Errorf("after the archive: %+v", all)
+	}
+	run(t, "session", "delete", "--yes", at+"a")
+	c.wantTypes("error ENOENT, done error", "op", "resume", "session", "a")
+	send("a", fresh)
 }

@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -110,6 +111,14 @@ func TestOrdinaryUser(t *testing.T) {
 	}
 	if out := do("cat", point+"/status"); !strings.Contains(out, "log_reads: cached") {
 		t.Errorf("status does not tell that reads are not passed through: %s", out)
+	}
+	// Sockets need no root: the daemon and its user are one.
+	out, err := asUser(uid, program, "send", "coder", "over the socket", "--mount", point, "--session", "s").CombinedOutput()
+	if xerr := (*exec.ExitError)(nil); !errors.As(err, &xerr) || xerr.ExitCode() != 13 {
+		t.Errorf("send: %v %s", err, out)
+	}
+	if out := do(program, "resume", "coder", "--mount", point); !strings.Contains(out, "number 3") || !strings.Contains(out, "over the socket") {
+		t.Errorf("resume: %s", out)
 	}
 	do(program, "umount", point)
 	do(program, "verify", "--store", store)

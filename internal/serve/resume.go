@@ -54,7 +54,9 @@ func (c *conn) resume(q *frames.Request) error {
 		return err
 	}
 	req := *q
+	c.hub.wg.Add(1)
 	go func() {
+		defer c.hub.wg.Done()
 		defer c.done()
 		defer p.close()
 		c.replay(p, &req, n, off)
