@@ -77,9 +77,6 @@ func (p *place) emit(r *run, f frames.Reply) {
 	}
 }
 
-// position names the place behind record n, whose line ends at end: the cursor of resume and follow.
-func position(n int, end int64) string { return fmt.Sprintf("%d:%d", n, end) }
-
 func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
 
 // text writes a JSON string.
