@@ -21,6 +21,9 @@ func TestSocketSend(t *testing.T) {
 	}
 	c := m.client()
 	c.wantTypes("pong", "op", "ping")
+	if status, err := os.ReadFile(m.point + "/status"); err != nil || !strings.Contains(string(status), "\nconnections: 1\n") {
+		t.Errorf("status: %s, %v", status, err)
+	}
 	c.ask("op", "send", "id", "m1", "input", "anybody?")
 	if f, _ := c.next(); f.Type != "start" || f.N != 1 || f.Run == "" || f.ID != "m1" || f.Session != "default" {
 		t.Errorf("start: %+v", f)

@@ -79,6 +79,10 @@ func (f *FS) status() ([]byte, error) {
 	if f.passthrough.Load() {
 		reads = "passthrough"
 	}
+	conns := 0
+	if f.opt.Sockets != nil {
+		conns = f.opt.Sockets.Conns()
+	}
 	var b strings.Builder
 	for _, kv := range []struct {
 		key   string
@@ -86,7 +90,7 @@ func (f *FS) status() ([]byte, error) {
 	}{
 		{"version", f.opt.Version}, {"store", f.store.Path()}, {"mountpoint", f.opt.Mountpoint}, {"pid", os.Getpid()},
 		{"uptime_seconds", int64(time.Since(f.started).Seconds())}, {"budget", f.store.Budget()}, {"tokenizer", f.store.Tokenizer()},
-		{"log_reads", reads}, {"sessions", sessions}, {"open_files", f.handles.count()},
+		{"log_reads", reads}, {"sessions", sessions}, {"open_files", f.handles.count()}, {"connections", conns},
 		{"appends", s.Appends.Load()}, {"appended_bytes", s.AppendedBytes.Load()}, {"quarantined", s.Quarantined.Load()},
 		{"packs_built", s.Packs.Load()}, {"pack_cache_hits", s.PackHits.Load()},
 	} {

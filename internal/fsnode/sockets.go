@@ -21,6 +21,8 @@ import (
 type Sockets interface {
 	// Serve takes connections until the listener is closed.
 	Serve(l *net.UnixListener, model bool, name string)
+	// Conns is the number of connections.
+	Conns() int
 	// Drop ends all connections that there are.
 	Drop()
 }

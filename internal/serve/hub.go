@@ -97,6 +97,13 @@ func (h *Hub) leave(c *conn) {
 	}
 }
 
+// Conns is the number of connections.
+func (h *Hub) Conns() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.conns)
+}
+
 // Drop ends all connections, and waits until they are gone. The hub goes on to serve new ones.
 func (h *Hub) Drop() {
 	h.mu.Lock()

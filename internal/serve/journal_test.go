@@ -77,3 +77,14 @@ func TestMemoryIsLimited(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// BenchmarkIDs measures what the first send to a session costs after the daemon was started: its log is read for ids.
+func BenchmarkIDs(b *testing.B) {
+	m := newMemory(strings.Repeat(`{"role":"user","content":"`+strings.Repeat("x", 1000)+`"}`+"\n", 50000))
+	b.SetBytes(int64(len(m.log)))
+	for b.Loop() {
+		if err := newIDs().catchUp(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
