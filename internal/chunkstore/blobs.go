@@ -29,13 +29,14 @@ func (s *Store) Put(data []byte) (id cas.ID, err error) {
 // that is damaged: ErrCorrupt and cas.ErrCorrupt.
 func (s *Store) Get(id cas.ID) ([]byte, error) {
 	b := s.blob(id)
-	if b == nil {
+	for try := 0; b == nil && try < 2; try++ { // twice: its record may be moving
 		if err := s.look(); err != nil {
 			return nil, fmt.Errorf("blob %v: %w", id, err)
 		}
-		if b = s.blob(id); b == nil {
-			return nil, fmt.Errorf("blob %v: %w", id, fs.ErrNotExist)
-		}
+		b = s.blob(id)
+	}
+	if b == nil {
+		return nil, fmt.Errorf("blob %v: %w", id, fs.ErrNotExist)
 	}
 	data, err := s.read(b)
 	if err != nil {

@@ -90,6 +90,9 @@ func (s *Store) openPending(base int64) (*pending, error) {
 	if err == nil {
 		p.tail = f
 	}
+	if p.tail == nil && p.part == nil && !p.damaged {
+		return nil, err // both went away since they were listed: their bytes are in a pack by now
+	}
 	l := &journal{base: base, part: p.part, tail: p.tail}
 	p.frame.load = l
 	c, err := l.read()

@@ -3,31 +3,31 @@ package chunkstore
 import (
 	"fmt"
 	"sync"
+	"time"
 )
+
+// tries is how often a reader looks for bytes before it says that they are not there: another process may be moving
+// them, and a folder that is listed meanwhile may show them in neither place.
+const tries = 6
 
 // ReadExtents fills p with the bytes of list, one extent after another. Bytes whose frame is damaged or missing:
 // ErrCorrupt, and p is worth nothing then.
-func (s *Store) ReadExtents(p []byte, list []Extent) error {
-	places, ok := s.resolve(list)
-	if !ok {
-		if err := s.look(); err != nil {
-			return err
+func (s *Store) ReadExtents(p []byte, list []Extent) (err error) {
+	for try := range tries {
+		if try > 0 {
+			time.Sleep(time.Millisecond << try / 2) // none but what is damaged or moving comes here
+			if err := s.look(); err != nil {
+				return err
+			}
 		}
-		if places, ok = s.resolve(list); !ok {
-			return fmt.Errorf("%w: no frame has them", ErrCorrupt)
+		places, ok := s.resolve(list)
+		if !ok {
+			err = fmt.Errorf("%w: no frame has them", ErrCorrupt)
+		} else if err = s.fetch(p, places); err == nil {
+			return nil
 		}
 	}
-	if err := s.fetch(p, places); err != nil {
-		// A collection by another process may have moved them meanwhile.
-		if s.look() != nil {
-			return err
-		}
-		if places, ok = s.resolve(list); !ok {
-			return err
-		}
-		return s.fetch(p, places)
-	}
-	return nil
+	return err
 }
 
 func (s *Store) resolve(list []Extent) ([]place, bool) {

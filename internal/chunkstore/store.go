@@ -248,9 +248,12 @@ func flock(f *os.File, how int) error {
 	}
 }
 
-// look refreshes what a reader knows. A writer of this process that is at work knows the newest state already.
+// look refreshes what a reader knows. A writer of this process that is at work knows the newest state already; another
+// reader that looks is waited for.
 func (s *Store) look() error {
-	if !s.own.TryLock() {
+	if s.opt.ReadOnly {
+		s.own.Lock()
+	} else if !s.own.TryLock() {
 		return nil
 	}
 	defer s.own.Unlock()
