@@ -65,6 +65,13 @@ func TestArchive(t *testing.T) {
 	if got := read(t, dir+"/context/pack.md"); got != pack {
 		t.Error("the pack is another")
 	}
+	if list, err := command("ls", "-A", dir); err != nil || strings.Contains(list, ".archive") {
+		t.Errorf("what is archived shows in the tree: %s, %v", list, err)
+	}
+	for what, err := range map[string]error{"mkdir": os.Mkdir(dir+"/.archive", 0o700), "touch": os.WriteFile(dir+"/.archive", nil, 0o600),
+		"rename": os.Rename(dir+"/context/budget", dir+"/.archive"), "write": os.WriteFile(dir+"/.archive/messages.jsonl", nil, 0o600), "rm": os.Remove(dir + "/.archive/messages.jsonl")} {
+		wants(t, what+" of .archive", err, syscall.EPERM, syscall.ENOENT, syscall.EINVAL)
+	}
 	readAnywhere(t, log, want)
 	for i := range 3 {
 		line := message("user", fmt.Sprintf("goes on %d", i))

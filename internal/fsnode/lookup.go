@@ -194,7 +194,7 @@ func (f *FS) findNamed(n node, name string) (uint64, error) {
 
 // findPlain finds a plain file or folder of the store.
 func (f *FS) findPlain(n node, name string) (uint64, error) {
-	if !f.holdsPlain(n) || name == session.StateDir {
+	if !f.holdsPlain(n) || private(n, name) {
 		return 0, unix.ENOENT
 	}
 	rel, err := f.rel(n)
@@ -208,6 +208,11 @@ func (f *FS) findPlain(n node, name string) (uint64, error) {
 		return 0, err
 	}
 	return f.table.id(kPlain, n.id, name), nil
+}
+
+// private tells whether a name of the store is ctxfs's own: it is in no folder of the tree, and nobody can make it there.
+func private(n node, name string) bool {
+	return name == session.StateDir || n.kind == kSession && name == session.ColdDir
 }
 
 // holdsPlain tells whether plain files can stand in n. In a session's folders these are editors' temporary files.

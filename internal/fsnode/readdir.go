@@ -212,7 +212,7 @@ func (f *FS) listPlain(n node) ([]item, error) {
 
 // hidden tells whether a name of the store's folder is not shown as a plain file: it is part of the tree, or ctxfs's own.
 func (f *FS) hidden(n node, name string) bool {
-	if strings.HasPrefix(name, tempPrefix) || name == session.StateDir {
+	if strings.HasPrefix(name, tempPrefix) || private(n, name) {
 		return true
 	}
 	if n.kind != kSession && n.kind != kContext {
