@@ -120,7 +120,10 @@ func (m *mountFlags) run(cmd *cobra.Command, point string) error {
 	if m.background && os.Getenv(readyEnv) == "" {
 		return inBackground(cmd, m.store)
 	}
-	err := m.serve(cmd, point)
+	err := obeyQuotas()
+	if err == nil {
+		err = m.serve(cmd, point)
+	}
 	tellReady(err)
 	return err
 }

@@ -22,6 +22,9 @@ import (
 var update = flag.Bool("update", false, "write what `cmp` finds into the scripts")
 
 func TestMain(m *testing.M) {
+	if os.Getenv(dropEnv) != "" {
+		os.Exit(dropAndTell())
+	}
 	testscript.Main(m, map[string]func(){"ctxfs": main, "ctx": main})
 }
 

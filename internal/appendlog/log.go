@@ -1,6 +1,6 @@
 // Package appendlog keeps one append-only log of lines: messages.jsonl or events.jsonl of a session. Whole lines are
 // committed in one piece; a torn line that a crash left is set aside when the log is opened; what is refused is
-// kept. Bytes that are in the log are never changed. It knows packages record and beneath.
+// kept. Bytes that are in the log are never changed. It knows packages record, thread and beneath.
 package appendlog
 
 import (
@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"ctxfs/internal/record"
+	"ctxfs/internal/thread"
 
 	"golang.org/x/sys/unix"
 )
@@ -38,6 +39,7 @@ type Prefix interface {
 // Log is an open log. It is safe for concurrent use.
 type Log struct {
 	f          *os.File
+	owner      uint32     // of f: a user, who is the one to whom a full disk or a quota is told
 	prefix     Prefix     // nil: all of the log is in f
 	base       int64      // length of the prefix
 	torn       error      // why the log cannot be appended to; set by New
@@ -47,6 +49,8 @@ type Log struct {
 	mu sync.Mutex
 	// size is the length of the log in bytes: where the last whole line ends. Written under mu.
 	size atomic.Int64
+	// rest is that the file is longer: the beginning of a line that a full disk cut could not be taken back. Written under mu.
+	rest atomic.Bool
 
 	sync groupSync
 }
@@ -57,7 +61,11 @@ func New(f *os.File, q Quarantine) (*Log, error) { return NewAfter(nil, f, q) }
 
 // NewAfter is New for a log whose beginning is prefix, and whose end is f. It takes over both.
 func NewAfter(prefix Prefix, f *os.File, q Quarantine) (*Log, error) {
-	l := &Log{f: f, quarantine: q}
+	st, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	l := &Log{f: f, owner: st.Sys().(*syscall.Stat_t).Uid, quarantine: q}
 	l.startAfter(prefix)
 	if err := l.recover(); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", f.Name(), err)
@@ -162,34 +170,50 @@ func (l *Log) Commit(lines []byte) error {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	size := l.size.Load()
-	if err := writeFull(l.f, lines); err != nil {
-		// What a failed write left behind is no line: take it back, or a reader would see half of one.
-		if terr := l.f.Truncate(size - l.base); terr != nil {
-			return errors.Join(err, terr)
-		}
+	if err := l.takeBack(); err != nil {
 		return err
 	}
-	l.size.Store(size + int64(len(lines)))
+	n := 0
+	err := thread.As(l.owner, func() (err error) {
+		n, err = writeFull(l.f, lines)
+		return err
+	})
+	if err != nil {
+		l.rest.Store(n > 0)
+		return errors.Join(err, l.takeBack())
+	}
+	l.size.Add(int64(len(lines)))
 	return nil
 }
 
-// writeFull writes all of p, going on after a short write: the next try tells why it was short.
-func writeFull(f *os.File, p []byte) error {
-	for len(p) > 0 {
-		n, err := unix.Write(int(f.Fd()), p)
+// takeBack cuts off what a failed write left behind: it is no line, and the next one would be joined to it. Some file systems
+// refuse that too while a quota is used up; then nothing is appended until they do not. mu is held.
+func (l *Log) takeBack() error {
+	if !l.rest.Load() {
+		return nil
+	}
+	err := l.f.Truncate(l.size.Load() - l.base)
+	l.rest.Store(err != nil)
+	return err
+}
+
+// writeFull writes all of p, going on after a short write: the next try tells why it was short. It gives how much of p was
+// written.
+func writeFull(f *os.File, p []byte) (written int, err error) {
+	for written < len(p) {
+		n, err := unix.Write(int(f.Fd()), p[written:])
 		if n > 0 {
-			p = p[n:]
+			written += n
 			continue
 		}
 		if err == nil {
 			err = syscall.EIO
 		}
 		if err != unix.EINTR {
-			return &os.PathError{Op: "write", Path: f.Name(), Err: err}
+			return written, &os.PathError{Op: "write", Path: f.Name(), Err: err}
 		}
 	}
-	return nil
+	return written, nil
 }
 
 // Size is the length of the log in bytes.
@@ -212,7 +236,7 @@ func (l *Log) ReadAt(p []byte, off int64) (int, error) {
 // File is the plain file that holds the whole log and nothing else, for the kernel to read from; nil when a part of the
 // log is elsewhere, or a torn line stands behind it. Do not write to it.
 func (l *Log) File() *os.File {
-	if l.prefix != nil || l.torn != nil {
+	if l.prefix != nil || l.torn != nil || l.rest.Load() {
 		return nil
 	}
 	return l.f
@@ -225,8 +249,12 @@ func (l *Log) Sync() error {
 
 // Close gives the file back.
 func (l *Log) Close() error {
-	if l.prefix == nil {
-		return l.f.Close()
+	l.mu.Lock()
+	err := l.takeBack() // else the next New does
+	l.mu.Unlock()
+	err = errors.Join(err, l.f.Close())
+	if l.prefix != nil {
+		err = errors.Join(err, l.prefix.Close())
 	}
-	return errors.Join(l.f.Close(), l.prefix.Close())
+	return err
 }

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"ctxfs/internal/thread"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -79,7 +81,7 @@ func (d *Dir) WriteTemp(dir string, r io.Reader, perm uint32, own Owner) (string
 	if err != nil {
 		return "", err
 	}
-	_, err = io.Copy(f, r)
+	_, err = io.Copy(ownerWriter{f, own}, r)
 	if err == nil {
 		err = settle(f, perm, own)
 	}
@@ -91,6 +93,23 @@ func (d *Dir) WriteTemp(dir string, r io.Reader, perm uint32, own Owner) (string
 		return "", err
 	}
 	return tmp, nil
+}
+
+// ownerWriter writes as the owner of a new file: a full disk is full for them before it is for root.
+type ownerWriter struct {
+	f   *os.File
+	own Owner
+}
+
+func (w ownerWriter) Write(p []byte) (n int, err error) {
+	if !w.own.Chown {
+		return w.f.Write(p)
+	}
+	err = thread.As(uint32(w.own.UID), func() error {
+		n, err = w.f.Write(p)
+		return err
+	})
+	return n, err
 }
 
 func settle(f *os.File, perm uint32, own Owner) error {

@@ -6,6 +6,8 @@ import (
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
 )
 
 // handle is an open file or folder.
@@ -22,13 +24,24 @@ type handle struct {
 	add    bool // O_APPEND on a control file: what is written is added, line by line
 	failed bool // the last commit was refused; its error was given
 
-	file *os.File // a plain file, or this program
+	file  *os.File // a plain file, or this program
+	owner uint32   // the plain file's
 
 	log     *appendlog.Log
 	sess    *session.Session
 	writers map[uint64]*appendlog.Writer // by lock owner; mu protects them
 	backed  bool                         // counts among the users of the log's backing
 	direct  bool                         // and keeps the log out of passthrough mode
+}
+
+// plainHandle is that of a plain file, which it takes over.
+func plainHandle(n node, file *os.File, write bool) (*handle, error) {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return &handle{node: n, file: file, owner: st.Uid, write: write}, nil
 }
 
 // size is how large the open file is.

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"ctxfs/internal/appendlog"
+	"ctxfs/internal/thread"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -55,7 +56,10 @@ func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fu
 	case h.log != nil:
 		err = f.writeLog(h, in, data)
 	case h.file != nil:
-		_, err = h.file.WriteAt(data, int64(in.Offset))
+		err = thread.As(h.owner, func() error {
+			_, err := h.file.WriteAt(data, int64(in.Offset))
+			return err
+		})
 		f.touch(h.node)
 	default:
 		err = f.writeControl(h, in, data)

@@ -108,7 +108,10 @@ func (f *FS) openPlain(n node, flags uint32, out *fuse.OpenOut) error {
 	if err != nil {
 		return err
 	}
-	h := &handle{node: n, file: file, write: writes(flags)}
+	h, err := plainHandle(n, file, writes(flags))
+	if err != nil {
+		return err
+	}
 	if flags&unix.O_TRUNC != 0 {
 		f.touch(n)
 	}
@@ -170,7 +173,11 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 		file.Close()
 		return err
 	}
-	out.Fh = f.handles.add(&handle{node: m, file: file, write: true})
+	h, err := plainHandle(m, file, true)
+	if err != nil {
+		return err
+	}
+	out.Fh = f.handles.add(h)
 	return nil
 }
 
