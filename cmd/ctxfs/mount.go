@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"ctxfs/internal/fsnode"
@@ -156,10 +157,10 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 	if err != nil {
 		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
 	}
-	stop := unmountOnSignal(fs, point)
+	asked, stop := unmountOnSignal(fs, point)
 	defer stop()
 	go server.Serve()
-	if err := fs.WaitMount(server); err != nil {
+	if err := fs.WaitMount(server); err != nil && !asked.Load() { // a mount that is gone again is not waited for in vain
 		return err
 	}
 	if !m.background {
@@ -171,17 +172,19 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 }
 
 // unmountOnSignal unmounts at SIGINT and SIGTERM. While files are open the kernel refuses; then the mount is
-// detached: open files go on to work until they are closed, and no new ones come.
-func unmountOnSignal(fs *fsnode.FS, point string) (stop func()) {
+// detached: open files go on to work until they are closed, and no new ones come. asked tells that there was one.
+func unmountOnSignal(fs *fsnode.FS, point string) (asked *atomic.Bool, stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
+	asked = &atomic.Bool{}
 	go func() {
 		for range c {
+			asked.Store(true)
 			fs.Quiet() // sockets keep the mount busy
 			if mounts.Unmount(point, false) != nil {
 				_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
 			}
 		}
 	}()
-	return func() { signal.Stop(c); close(c) }
+	return asked, func() { signal.Stop(c); close(c) }
 }
