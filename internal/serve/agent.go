@@ -57,6 +57,7 @@ func (h *Hub) dispatch(r *run) {
 		return
 	}
 	_ = p.j.State("active") // what matters is in the log
+	r.begun(a.peer)
 	cwd := r.cwd
 	if p.x != nil {
 		if data, err := p.x.ReadControl("cwd"); err == nil && len(data) > 0 {

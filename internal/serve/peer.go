@@ -12,6 +12,7 @@ import (
 // peer is who is at the other end of a connection, as the kernel recorded it when that connected.
 type peer struct {
 	uid, gid uint32
+	pid      int32
 	groups   []uint32
 }
 
@@ -29,7 +30,7 @@ func peerOf(c *net.UnixConn) (peer, error) {
 			serr = err
 			return
 		}
-		p.uid, p.gid = cred.Uid, cred.Gid
+		p.uid, p.gid, p.pid = cred.Uid, cred.Gid, cred.Pid
 		p.groups, serr = peerGroups(fd)
 	})
 	if err == nil {

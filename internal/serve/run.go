@@ -16,6 +16,7 @@ import (
 // run is the work on one message: from its record to its answer.
 type run struct {
 	id, send   string
+	n          int    // record number of the message
 	uid        uint32 // whose message it is
 	place      *place
 	input, cwd string
@@ -120,7 +121,7 @@ func (r *run) end(o outcome) {
 	if recorded == nil {
 		p.ended[r.id] = o.status
 	}
-	last := len(p.runs) == 0
+	last, n := len(p.runs) == 0, p.ids.answers[r.id].n
 	p.mu.Unlock()
 
 	if recorded == nil {
@@ -132,15 +133,25 @@ func (r *run) end(o outcome) {
 	}
 	if agent != nil {
 		agent.dropRun(r)
-		r.note(o, last)
+		r.note(o, n, last)
 	}
 	r.tellEnd(o)
 	p.close()
 }
 
+// begun keeps in events.jsonl which process works on which message: several agents may work on one session.
+func (r *run) begun(agent peer) {
+	_ = r.place.j.Event("ctxfs.run.started", map[string]any{"run": r.id, "id": r.send, "message": r.n,
+		"agent": map[string]any{"uid": agent.uid, "pid": agent.pid}})
+}
+
 // note keeps the outcome in events.jsonl and in the session's state. The run is over whether or not that can be written.
-func (r *run) note(o outcome, last bool) {
-	data := map[string]any{"run": r.id, "id": r.send, "status": o.status}
+// n is the answer's record number, if there is one.
+func (r *run) note(o outcome, n int, last bool) {
+	data := map[string]any{"run": r.id, "id": r.send, "message": r.n, "status": o.status}
+	if n > 0 {
+		data["answer"] = n
+	}
 	if o.code != "" {
 		data["code"], data["message"] = string(o.code), o.msg
 	}

@@ -113,7 +113,7 @@ func (p *place) route(c *conn, q *frames.Request, t taken) (taken, *run, error) 
 			return t, nil, nil
 		}
 	}
-	r := &run{id: t.run, send: q.ID, uid: c.peer.uid, place: p, input: q.Input, cwd: q.CWD}
+	r := &run{id: t.run, send: q.ID, n: t.n, uid: c.peer.uid, place: p, input: q.Input, cwd: q.CWD}
 	p.runs[q.ID] = r
 	p.subs[&sub{c: c, id: q.ID, run: r}] = true
 	return t, r, nil

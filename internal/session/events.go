@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/json"
+	"fmt"
 	"strconv"
 )
 
@@ -12,6 +13,7 @@ type Event struct {
 	Source      string         `json:"source"`
 	Type        string         `json:"type"`
 	Time        string         `json:"time"`
+	Sequence    string         `json:"sequence"` // extension "sequence": where the event stands in the log, in bytes; of two events the later one has the greater string
 	Data        map[string]any `json:"data,omitempty"`
 }
 
@@ -29,7 +31,7 @@ func (x *Session) eventLocked(kind string, data map[string]any) error {
 	}
 	now := x.store.opt.Now().UTC()
 	line, err := json.Marshal(Event{SpecVersion: "1.0", ID: "ctxfs-" + strconv.FormatInt(now.UnixNano(), 36) + "-" + newID()[:6],
-		Source: "ctxfs", Type: kind, Time: stamp(now), Data: data})
+		Source: "ctxfs", Type: kind, Time: stamp(now), Sequence: fmt.Sprintf("%015d", l.Size()), Data: data})
 	if err != nil {
 		return err
 	}
