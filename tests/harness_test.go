@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -70,7 +71,8 @@ func skip(t *testing.T, format string, args ...any) {
 type mount struct {
 	t            *testing.T
 	point, store string
-	agent        string // an agent's folder in the mount
+	agent        string   // an agent's folder in the mount
+	wrap         []string // a command that runs the daemon
 	cmd          *exec.Cmd
 	log          *strings.Builder // what the daemon printed
 	baseFDs      int
@@ -93,7 +95,8 @@ func newMount(t *testing.T, args ...string) *mount {
 // start runs the daemon and waits for its mount.
 func (m *mount) start(args ...string) {
 	m.t.Helper()
-	m.cmd = exec.Command(program, append([]string{"mount", m.point, "--store", m.store}, args...)...)
+	argv := append(slices.Clone(m.wrap), append([]string{program, "mount", m.point, "--store", m.store}, args...)...)
+	m.cmd = exec.Command(argv[0], argv[1:]...)
 	m.log = &strings.Builder{}
 	m.cmd.Stderr, m.cmd.Stdout = m.log, m.log
 	if err := m.cmd.Start(); err != nil {

@@ -39,11 +39,11 @@ func newDisk(t *testing.T, size int64, mkfs ...string) string {
 	return dir
 }
 
-// newMountOn is newMount, for all users, with its store at a given place.
-func newMountOn(t *testing.T, store string) *mount {
+// newMountOn is newMount, for all users, with its store at a given place; wrap is a command that runs the daemon.
+func newMountOn(t *testing.T, store string, wrap ...string) *mount {
 	t.Helper()
 	needFUSE(t)
-	m := &mount{t: t, point: filepath.Join(t.TempDir(), "ctx"), store: store}
+	m := &mount{t: t, point: filepath.Join(t.TempDir(), "ctx"), store: store, wrap: wrap}
 	if err := os.MkdirAll(m.point, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -39,6 +39,8 @@ var (
 	ErrTorn = errors.New("a crash left bytes at the end")
 	// ErrFormat says that the store was made by a later version.
 	ErrFormat = errors.New("unknown store format")
+	// ErrEmpty says that a store to be read was never written to: a crash, or a full disk, ended what made its folder.
+	ErrEmpty = errors.New("nothing was stored yet")
 	// ErrReadOnly is the error of a write through a store opened for reading.
 	ErrReadOnly = errors.New("the store is open for reading only")
 )

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -134,7 +135,11 @@ func (s *Store) start() (err error) {
 		return err
 	}
 	if s.opt.ReadOnly {
-		if err := s.readFormat(); err != nil {
+		err := s.readFormat()
+		if errors.Is(err, fs.ErrNotExist) && s.unused() {
+			return fmt.Errorf("%w: %w", ErrEmpty, err)
+		}
+		if err != nil {
 			return err
 		}
 		return s.refresh()
@@ -166,6 +171,14 @@ func (s *Store) Close() error {
 		errs = append(errs, s.lock.Close())
 	}
 	return errors.Join(append(errs, s.dir.Close())...)
+}
+
+// unused tells that the folder holds nothing of a store but its lock: the format is always written before anything else.
+func (s *Store) unused() bool {
+	entries, err := s.dir.ReadDir(".")
+	return err == nil && !slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return e.Name() != lockName && !strings.HasPrefix(e.Name(), beneath.TempPrefix)
+	})
 }
 
 // ID names this store. An archive says which store its addresses are of.

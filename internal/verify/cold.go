@@ -30,6 +30,9 @@ func (v *verifier) owner(rel string) error {
 		return nil
 	}
 	cold, err := session.OpenCold(v.store.Dir(), rel, chunkstore.Options{ReadOnly: true})
+	if errors.Is(err, chunkstore.ErrEmpty) {
+		return nil
+	}
 	if err != nil {
 		v.problem(dir, "%v", err)
 		return nil

@@ -147,6 +147,7 @@ func TestDamage(t *testing.T) {
 		}, messages, "which the owner does not have"},
 		{"cold: a bit", func(d damager) { d.flip("home/1000/.ctxfs/chunk/tail-*") }, "home/1000/.ctxfs/chunk/tail-", ""},
 		{"cold: no format", func(d damager) { d.remove("home/1000/.ctxfs/chunk/format") }, "home/1000/.ctxfs/chunk", ""},
+		{"cold: the folder only", func(d damager) { d.mkdir("home/2000/.ctxfs/chunk"); d.write("home/2000/.ctxfs/chunk/lock", "") }, "", ""},
 		{"odd file among the owners", func(d damager) { d.write("home/README", "x") }, "", ""},
 		{"odd file among the sessions", func(d damager) { d.write("home/1000/agent/coder/session/notes.txt", "x") }, "", ""},
 		{"a name that is none", func(d damager) { d.mkdir("home/1000/agent/coder/session/-x") }, "", ""},
@@ -221,7 +222,7 @@ func (d damager) write(rel, data string) {
 func (d damager) add(rel, data string) { d.write(rel, d.read(rel)+data) }
 func (d damager) remove(rel string)    { must(d.t, os.Remove(d.name(rel))) }
 func (d damager) pipe(rel string)      { must(d.t, unix.Mkfifo(d.name(rel), 0o600)) }
-func (d damager) mkdir(rel string)     { must(d.t, os.Mkdir(d.name(rel), 0o700)) }
+func (d damager) mkdir(rel string)     { must(d.t, os.MkdirAll(d.name(rel), 0o700)) }
 func (d damager) link(rel, to string)  { must(d.t, os.Symlink(to, d.name(rel))) }
 
 // tree lists every file with its content.
