@@ -28,6 +28,9 @@ func Open(name string) (*Dir, error) {
 	return &Dir{f: f}, nil
 }
 
+// At is the directory that f has open, and takes f over.
+func At(f *os.File) *Dir { return &Dir{f: f} }
+
 // Close ends the use of d.
 func (d *Dir) Close() error { return d.f.Close() }
 

@@ -74,7 +74,7 @@ func (f *FS) status() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &f.store.Stats
+	s := f.store.Stats
 	reads := "cached"
 	if f.passthrough.Load() {
 		reads = "passthrough"

@@ -24,6 +24,9 @@ type Archived struct {
 // one or the other. It is explicit policy that does this (Context Runtime ABI, Context GC).
 func (x *Session) Archive() (Archived, error) {
 	var done Archived
+	if x.store.memory != nil {
+		return done, refuse(NotPermitted, "a temporary session is not archived")
+	}
 	cold, err := x.store.writeCold(OwnerRel(x.rel()))
 	if err != nil {
 		return done, err

@@ -10,10 +10,11 @@ import (
 // Scope says who may see a session (Session ABI, scope).
 type Scope string
 
-// The scopes that live in a store. Temporary sessions never do.
+// The scopes. Temporary sessions live in memory (OpenMemory).
 const (
 	Private Scope = "private"
 	Shared  Scope = "shared"
+	Temp    Scope = "temp"
 )
 
 // Container holds the sessions of one agent or model of one owner: home/<uid>/agent/<agent>,
@@ -50,13 +51,21 @@ func (s *Store) Container(rel string) (*Container, error) {
 		}
 		c.Scope = Shared
 	}
+	if s.memory != nil {
+		c.Scope = Temp
+	}
 	c.idx.init(c)
 	s.agents[rel] = c
 	return c, nil
 }
 
 // SessionsRel is the folder of c's sessions in the store, and RootRel the agent's chroot.
-func (c *Container) SessionsRel() string { return path.Join(c.Rel, "session") }
+func (c *Container) SessionsRel() string {
+	if c.Scope == Temp {
+		return path.Join(c.Rel, "temp")
+	}
+	return path.Join(c.Rel, "session")
+}
 
 // RootRel is the agent's chroot in the store.
 func (c *Container) RootRel() string { return path.Join(c.Rel, "root") }
@@ -81,18 +90,7 @@ func (c *Container) Create(name string, by Caller) (*Session, error) {
 	if err := CheckSessionName(name); err != nil {
 		return nil, err
 	}
-	if err := c.store.MakeDirs(c.SessionsRel(), by); err != nil {
-		return nil, err
-	}
-	rel := path.Join(c.SessionsRel(), name)
-	perm := uint32(0o700)
-	if c.Scope == Shared {
-		perm = 0o770
-	}
-	if err := c.store.dir.Mkdir(rel, perm); err != nil {
-		return nil, err
-	}
-	if err := c.store.Give(rel, by); err != nil {
+	if err := c.makeDir(name, by); err != nil {
 		return nil, err
 	}
 	x, err := c.Session(name)
@@ -111,6 +109,26 @@ func (c *Container) Create(name string, by Caller) (*Session, error) {
 	return x, nil
 }
 
+// makeDir makes a session's folder, and what is missing above it.
+func (c *Container) makeDir(name string, by Caller) error {
+	if m := c.store.memory; m != nil {
+		m.tree.RLock()
+		defer m.tree.RUnlock()
+	}
+	if err := c.store.makeDirs(c.SessionsRel(), by); err != nil {
+		return err
+	}
+	rel := path.Join(c.SessionsRel(), name)
+	perm := uint32(0o700)
+	if c.Scope == Shared {
+		perm = 0o770
+	}
+	if err := c.store.dir.Mkdir(rel, perm); err != nil {
+		return err
+	}
+	return c.store.Give(rel, by)
+}
+
 // Rename gives a session another name. An existing session is never replaced.
 func (c *Container) Rename(oldName, newName string) error {
 	if err := CheckSessionName(newName); err != nil {
@@ -119,6 +137,9 @@ func (c *Container) Rename(oldName, newName string) error {
 	x, err := c.Session(oldName)
 	if err != nil {
 		return err
+	}
+	if c.Scope == Temp {
+		return refuse(NotPermitted, "a temporary session keeps its name")
 	}
 	defer x.still()()
 	newRel := path.Join(c.SessionsRel(), newName)

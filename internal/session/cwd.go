@@ -52,7 +52,7 @@ func climbs(p string) bool {
 // inRoot tells whether cwd is a directory as seen from inside the agent's root. Links in the root count from it,
 // as in a chroot.
 func (c *Container) inRoot(cwd string) error {
-	root, err := c.store.dir.Sub(c.RootRel())
+	root, err := c.store.host().dir.Sub(c.RootRel())
 	if errors.Is(err, fs.ErrNotExist) && cwd == "/" {
 		return nil // the root is made when it is first used
 	}

@@ -10,6 +10,9 @@ const Trash = "trash"
 // Delete removes a session for good, history and all: the explicit policy that the Context Runtime ABI (Context GC)
 // asks for. A session that somebody has open is Busy.
 func (c *Container) Delete(name string) error {
+	if c.Scope == Temp {
+		return refuse(NotPermitted, "a temporary session ends with its connection")
+	}
 	x, err := c.Session(name)
 	if err != nil {
 		return err
@@ -45,15 +48,18 @@ func (c *Container) Delete(name string) error {
 // removed forgets a session that is gone.
 func (s *Store) removed(x *Session) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	delete(s.sessions, x.rel())
+	if s.count > 0 {
+		s.count--
+	}
+	s.mu.Unlock()
+	s = s.host() // which has the queue
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for i, y := range s.idle {
 		if y == x {
 			s.idle = append(s.idle[:i], s.idle[i+1:]...)
 			break
 		}
-	}
-	if s.count > 0 {
-		s.count--
 	}
 }

@@ -32,13 +32,21 @@ func (x *Session) Log(name string) (*appendlog.Log, error) {
 func (x *Session) Release() {
 	x.logMu.Lock()
 	defer x.logMu.Unlock()
-	if x.refs--; x.refs == 0 {
-		x.store.used(x) // it may have left the queue while it was in use
+	if x.refs--; x.refs > 0 {
+		return
 	}
+	if x.over {
+		x.store.host().later.Go(x.rest) // who calls may hold its locks
+		return
+	}
+	x.store.used(x) // it may have left the queue while it was in use
 }
 
 // openLog gives the open log; logMu is held.
 func (x *Session) openLog(name string) (*appendlog.Log, error) {
+	if x.over {
+		return nil, refuse(NotFound, "the temporary session has ended")
+	}
 	x.store.used(x)
 	if l := x.logs[name]; l != nil && (l.Torn() == nil || x.refs > 0) {
 		return l, nil
@@ -143,15 +151,22 @@ func (x *Session) quarantine(log string, data []byte, why error) error {
 // quarantined tells of n bytes that were set aside at where, or could not be (failed); logMu is held.
 func (x *Session) quarantined(log string, n int, why error, where string, failed error) error {
 	x.store.Stats.Quarantined.Add(1)
-	fields := map[string]any{"log": log, "bytes": n, "reason": why.Error(), "path": where}
+	fields := map[string]any{"log": log, "bytes": n, "reason": why.Error()}
+	if where != "" {
+		fields["path"] = where
+	}
 	if failed != nil {
 		fields["error"] = failed.Error()
 	}
 	return errors.Join(failed, x.eventLocked("ctxfs.line.quarantined", fields))
 }
 
-// setAside writes data to the owner's quarantine and gives its path in the store.
+// setAside writes data to the owner's quarantine and gives its path in the store. Of temporary sessions nothing is kept,
+// there neither.
 func (s *Store) setAside(x *Session, data []byte) (string, error) {
+	if s.memory != nil {
+		return "", nil
+	}
 	rel := path.Join(OwnerRel(x.rel()), StateDir, "quarantine", fmt.Sprintf("%s.%s.%s", x.c.Agent, x.Name(), newID()[:16]))
 	own, _, err := x.owner()
 	if err != nil {
@@ -169,6 +184,7 @@ const maxIdle = 128
 
 // used puts x at the end of the queue of idle sessions, and shuts those that have waited longest.
 func (s *Store) used(x *Session) {
+	s = s.host()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if n := len(s.idle); n > 0 && s.idle[n-1] == x {

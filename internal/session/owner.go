@@ -49,6 +49,17 @@ func OwnerRel(rel string) string {
 
 // MakeDirs makes the directory rel and what is missing above it, each given to its owner.
 func (s *Store) MakeDirs(rel string, c Caller) error {
+	if m := s.memory; m != nil {
+		m.tree.RLock()
+		defer m.tree.RUnlock()
+		if err := m.hasPlace(rel); err != nil {
+			return err
+		}
+	}
+	return s.makeDirs(rel, c)
+}
+
+func (s *Store) makeDirs(rel string, c Caller) error {
 	perm := uint32(0o700)
 	if strings.HasPrefix(rel, "shared/") {
 		perm = 0o770

@@ -31,9 +31,10 @@ type Session struct {
 	c     *Container
 	name  atomic.Pointer[string] // changes when the session is renamed
 
-	logMu sync.Mutex // protects logs and refs; taken alone or as the last. A move of the session holds ctlMu, mu and logMu
+	logMu sync.Mutex // protects logs, refs and over; taken alone or as the last. A move of the session holds ctlMu, mu and logMu
 	logs  map[string]*appendlog.Log
-	refs  int // users of the logs: open handles and running builds
+	refs  int  // users of the logs: open handles and running builds
+	over  bool // it was a temporary session, and has ended
 
 	damaged atomic.Bool // an event told of damage in archived bytes
 
@@ -62,6 +63,10 @@ func (c *Container) Session(name string) (*Session, error) {
 	c.store.mu.Unlock()
 	if x != nil {
 		return x, nil
+	}
+	if m := c.store.memory; m != nil { // none is made for what ends just now
+		m.tree.RLock()
+		defer m.tree.RUnlock()
 	}
 	st, err := c.store.dir.Stat(rel)
 	if err != nil {
@@ -229,7 +234,7 @@ func (x *Session) Touch() { x.ctl.Add(1) }
 
 // changed tells the kernel's side of a change that the kernel did not make.
 func (x *Session) changed(name string) {
-	if x.store.Changed != nil {
-		x.store.Changed(x, name)
+	if changed := x.store.host().Changed; changed != nil {
+		changed(x, name)
 	}
 }

@@ -24,6 +24,7 @@ func (s *Store) encoder(name string) (*token.Encoding, error) {
 	if name == "" || name == s.enc.Name() {
 		return s.enc, nil
 	}
+	s = s.host()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if e := s.encs[name]; e != nil {

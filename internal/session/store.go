@@ -21,12 +21,17 @@ import (
 // DefaultBudget is the budget of a pack where neither the session nor the mount names one, in tokens.
 const DefaultBudget = 32000
 
+// DefaultMemory is the room for one user's temporary sessions, in bytes: 256 MiB.
+const DefaultMemory = 256 << 20
+
 // Options of a store.
 type Options struct {
 	Budget    int              // default budget of a pack in tokens; 0: DefaultBudget
 	Tokenizer string           // "": token.Default
 	ReadOnly  bool             // do not lock, do not create: for commands that only look
 	Now       func() time.Time // nil: time.Now
+
+	MemoryBytes int64 // room for one user's temporary sessions; 0: DefaultMemory
 }
 
 // Store is an open store. It is safe for concurrent use.
@@ -37,11 +42,17 @@ type Store struct {
 	opt   Options
 	enc   *token.Encoding
 	chown bool // runs as root: files are given to their owner
-	Stats Stats
+	Stats *Stats
 
 	// Changed, when set before use, is told of each file of a session that changed other than by a write of the
 	// kernel's: name is relative to the session ("events.jsonl").
 	Changed func(s *Session, name string)
+	// Ended, when set before use, is told of each temporary session that ended, with the name that it had.
+	Ended func(c *Container, name string)
+
+	memory   *memory // of a store of temporary sessions
+	memMu    sync.Mutex
+	memories map[uint32]*Store // by user; memMu protects it, and is a leaf but for their mu
 
 	later sync.WaitGroup // what cannot be done under the locks of who asks for it; Close waits
 
@@ -76,7 +87,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: abs, opt: opt, enc: enc, chown: os.Geteuid() == 0,
+	s := &Store{path: abs, opt: opt, enc: enc, chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{},
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
 	if err := s.open(); err != nil {
 		if s.dir != nil {
@@ -93,6 +104,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Tokenizer == "" {
 		o.Tokenizer = token.Default
+	}
+	if o.MemoryBytes == 0 {
+		o.MemoryBytes = DefaultMemory
 	}
 	if o.Now == nil {
 		o.Now = time.Now
@@ -147,6 +161,7 @@ func (s *Store) takeLock() error {
 
 // Close closes all logs and gives the lock back.
 func (s *Store) Close() error {
+	err := s.closeMemories()
 	s.later.Wait()
 	s.mu.Lock()
 	sessions := s.sessions
@@ -155,7 +170,10 @@ func (s *Store) Close() error {
 	for _, x := range sessions {
 		x.shut()
 	}
-	err := s.closeColds()
+	err = errors.Join(err, s.closeColds())
+	if s.memory != nil {
+		return errors.Join(err, s.memory.dir.Close())
+	}
 	err = errors.Join(err, s.dir.Close())
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
