@@ -115,7 +115,8 @@ func (m *mount) start(args ...string) {
 }
 
 // fds counts the daemon's open files. Pipes and /dev/null are left out: go-fuse keeps a small pool of pipes for splice(2).
-func (m *mount) fds() int { return m.countFDs(func(string) bool { return true }) }
+// So is "/", which is what the top of a file system that is mounted nowhere is called: each user's temporary sessions have one.
+func (m *mount) fds() int { return m.countFDs(func(target string) bool { return target != "/" }) }
 
 func (m *mount) openLogs() int {
 	return m.countFDs(func(target string) bool {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"ctxfs/internal/frames"
 	"ctxfs/internal/record"
 
 	"github.com/spf13/cobra"
@@ -20,12 +21,18 @@ import (
 // agentFlags say which session of an agent a command is about.
 type agentFlags struct {
 	mount, session, share string
-	model                 bool
+	model, temp           bool
 }
 
 func (a *agentFlags) add(cmd *cobra.Command) {
 	a.addMount(cmd)
+	a.addTemp(cmd)
 	cmd.Flags().StringVar(&a.session, "session", "", "session (default: the agent's current one)")
+}
+
+func (a *agentFlags) addTemp(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&a.temp, "temp", false, "look among the temporary sessions")
+	cmd.MarkFlagsMutuallyExclusive("temp", "share")
 }
 
 func (a *agentFlags) addMount(cmd *cobra.Command) {
@@ -48,7 +55,11 @@ func (a *agentFlags) sessions(agent string) (string, error) {
 	if a.share != "" {
 		owner = filepath.Join("shared", a.share)
 	}
-	return filepath.Join(point, owner, kind, "session"), nil
+	folder := "session"
+	if a.temp {
+		folder = "temp"
+	}
+	return filepath.Join(point, owner, kind, folder), nil
 }
 
 // dir gives the session's directory in the mount.
@@ -56,6 +67,9 @@ func (a *agentFlags) dir(agent string) (string, error) {
 	sessions, err := a.sessions(agent)
 	if err != nil {
 		return "", err
+	}
+	if a.session == "" && a.temp {
+		a.session = frames.DefaultSession // they have no index
 	}
 	if a.session == "" {
 		data, err := os.ReadFile(filepath.Join(sessions, "index", "current"))

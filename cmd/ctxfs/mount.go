@@ -143,6 +143,7 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 		return err
 	}
 	defer store.Close()
+	_ = session.SweepMemory()             // what cannot be removed is no reason not to mount
 	syscall.Umask(0)                      // the kernel has applied the umask of whoever makes a file
 	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
 		return err

@@ -52,13 +52,25 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 	return cmd
 }
 
-var sessionPathRe = regexp.MustCompile(`^(.*)/((?:home/[0-9]+|shared/[^/]+)/(?:agent/[^/]+|model/[^/]+\.d))/session/([^/]+)$`)
+var (
+	sessionPathRe = regexp.MustCompile(`^(.*)/((?:home/[0-9]+|shared/[^/]+)/(?:agent/[^/]+|model/[^/]+\.d))/session/([^/]+)$`)
+	tempPathRe    = regexp.MustCompile(`/home/[0-9]+/(?:agent/[^/]+|model/[^/]+\.d)/temp/[^/]+$`)
+)
+
+// notASession tells why a path is none that the store's own files are behind.
+func notASession(p, abs string) error {
+	if m := tempPathRe.FindString(abs); m != "" {
+		return fmt.Errorf("%s is a temporary session, in the memory of the daemon alone: read its context/pack.md, or context/pack@4000.md for another budget; cat FILE >> of its logs keeps them", p)
+	}
+	return usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
+}
 
 // openSession opens the session at a path of a mount or a store, to look at. Both lead to the store's own files.
 func openSession(p string) (*session.Session, func(), error) {
-	m := sessionPathRe.FindStringSubmatch(mounts.Real(p))
+	abs := mounts.Real(p)
+	m := sessionPathRe.FindStringSubmatch(abs)
 	if m == nil {
-		return nil, nil, usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
+		return nil, nil, notASession(p, abs)
 	}
 	dir, opt := m[1], session.Options{ReadOnly: true}
 	if mnt, ok, err := mounts.At(dir); err == nil && ok && mnt.Point == dir {

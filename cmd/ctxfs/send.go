@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -15,15 +17,22 @@ import (
 func newSend() *cobra.Command {
 	var a agentFlags
 	var scope, cwd, id string
-	var asJSON bool
+	var asJSON, eachLine bool
 	cmd := &cobra.Command{
 		Use: "send AGENT TEXT", Short: "send a message to an agent, and print its answer as it comes",
 		Long: `Record TEXT (or what stands on stdin, for -) as a user's message of a session of AGENT, have the process that serves the
 agent work on it, and print what it answers. When nobody serves it, the message is recorded all the same, and the exit
-code is 13. Sending again with the same --id gives the same answer, and records nothing twice.`,
-		Example: "  ctxfs send coder 'what is left to do?'\n  git diff | ctxfs send coder - --session review\n  ctxfs send coder 'again, please' --id m-17 --json", Args: exactArgs(2),
+code is 13. Sending again with the same --id gives the same answer, and records nothing twice. With --each-line every line
+of stdin is a message, sent when the one before it is answered; a session of scope temp lasts that long.`,
+		Example: "  ctxfs send coder 'what is left to do?'\n  git diff | ctxfs send coder - --session review\n  ctxfs send coder 'again, please' --id m-17 --json\n  ctxfs send coder - --each-line --scope temp", Args: exactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text, err := messageText(cmd, args[1])
+			if eachLine && (args[1] != "-" || id != "") {
+				return usageError{"--each-line takes the messages from stdin, for -, and gives each an id"}
+			}
+			text, err := "", error(nil)
+			if !eachLine {
+				text, err = messageText(cmd, args[1])
+			}
 			if err != nil {
 				return err
 			}
@@ -32,14 +41,20 @@ code is 13. Sending again with the same --id gives the same answer, and records 
 				return err
 			}
 			defer s.close()
+			send := func(id, text string) error {
+				err := s.ask(map[string]any{"op": frames.Send, "id": id, "session": a.session, "scope": a.scope(scope), "share": a.share, "cwd": cwd, "input": text})
+				if err != nil {
+					return err
+				}
+				return showAnswer(cmd.OutOrStdout(), s, asJSON)
+			}
+			if eachLine {
+				return sendLines(cmd.InOrStdin(), func(text string) error { return send(randomID(), text) })
+			}
 			if id == "" {
 				id = randomID()
 			}
-			err = s.ask(map[string]any{"op": frames.Send, "id": id, "session": a.session, "scope": a.scope(scope), "share": a.share, "cwd": cwd, "input": text})
-			if err != nil {
-				return err
-			}
-			return showAnswer(cmd.OutOrStdout(), s, asJSON)
+			return send(id, text)
 		},
 	}
 	a.addMount(cmd)
@@ -48,8 +63,30 @@ code is 13. Sending again with the same --id gives the same answer, and records 
 	fl.StringVar(&scope, "scope", "", "private, shared (with --share), or temp, which ends with this command (default private)")
 	fl.StringVar(&cwd, "cwd", "", "directory in the agent's root that the session is to stand in")
 	fl.StringVar(&id, "id", "", "id of the message (default: a random one)")
+	fl.BoolVar(&eachLine, "each-line", false, "every line of stdin is a message of its own")
 	fl.BoolVar(&asJSON, "json", false, "print the frames as they come")
 	return cmd
+}
+
+// sendLines sends each line that has words in it. That nobody serves keeps no message from being recorded.
+func sendLines(r io.Reader, send func(text string) error) (unserved error) {
+	lines := bufio.NewReaderSize(r, 1<<16)
+	for {
+		line, err := lines.ReadString('\n')
+		if text := strings.TrimSuffix(line, "\n"); strings.TrimSpace(text) != "" {
+			serr := send(text)
+			if serr != nil && !errors.Is(serr, errNoAgent) {
+				return serr
+			}
+			unserved = errors.Join(serr, unserved)
+		}
+		if err == io.EOF {
+			return unserved
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // scope is the scope of the session that the flags name.

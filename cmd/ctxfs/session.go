@@ -160,7 +160,7 @@ func orderSession(p, order string, here func(*session.Session) error) error {
 	abs := mounts.Real(p)
 	m := sessionPathRe.FindStringSubmatch(abs)
 	if m == nil {
-		return usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
+		return notASession(p, abs)
 	}
 	if mnt, ok, err := mounts.At(m[1]); err == nil && ok && mnt.Point == m[1] {
 		return mountOrder(abs, order)

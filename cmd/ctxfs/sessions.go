@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -32,7 +33,11 @@ func newSessions() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			list, err := readSessions(dir)
+			read := readSessions
+			if a.temp {
+				read = readTemps
+			}
+			list, err := read(dir)
 			if err != nil {
 				return fmt.Errorf("agent %s: %w", args[0], err)
 			}
@@ -52,8 +57,28 @@ func newSessions() *cobra.Command {
 		},
 	}
 	a.addMount(cmd)
+	a.addTemp(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// readTemps reads the temporary sessions in dir, which is there while there is one.
+func readTemps(dir string) ([]agentSession, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	list := []agentSession{}
+	for _, e := range entries {
+		list = append(list, readSession(dir, e.Name()))
+	}
+	slices.SortStableFunc(list, func(a, b agentSession) int { return strings.Compare(b.Updated, a.Updated) })
+	return list, nil
+}
+
+func readSession(dir, name string) agentSession {
+	at := filepath.Join(dir, name)
+	return agentSession{Name: name, State: value(at, "state"), CWD: value(at, "cwd"), Updated: value(at, "updated_at")}
 }
 
 // readSessions reads the sessions in dir in the order of its index.
@@ -65,9 +90,9 @@ func readSessions(dir string) ([]agentSession, error) {
 	current := value(dir, "index/current")
 	list := []agentSession{}
 	for name := range strings.Lines(string(names)) {
-		name = strings.TrimSuffix(name, "\n")
-		at := filepath.Join(dir, name)
-		list = append(list, agentSession{Name: name, State: value(at, "state"), CWD: value(at, "cwd"), Updated: value(at, "updated_at"), Current: name == current})
+		s := readSession(dir, strings.TrimSuffix(name, "\n"))
+		s.Current = s.Name == current
+		list = append(list, s)
 	}
 	return list, nil
 }

@@ -29,13 +29,17 @@ func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) f
 // size is false it is left out, and the attributes hold for no time, so that the kernel asks again.
 func (f *FS) attr(n node, h *handle, size bool, a *fuse.Attr) (time.Duration, error) {
 	a.Ino, a.Nlink, a.Blksize = n.id, 1, 4096
+	keep := keepFor
+	if n.temporary() || f.virtual(n) {
+		keep = 0 // it can be gone at any time
+	}
 	switch f.class(n) {
 	case cDir:
-		return keepFor, f.dirAttr(n, a)
+		return keep, f.dirAttr(n, a)
 	case cPlain:
-		return keepFor, f.plainAttr(n, h, a)
+		return keep, f.plainAttr(n, h, a)
 	case cLog:
-		return keepFor, f.logAttr(n, a)
+		return keep, f.logAttr(n, a)
 	case cProgram:
 		return keepFor, f.programAttr(a)
 	case cControl:
@@ -89,7 +93,7 @@ func (f *FS) ownedAttr(n node, a *fuse.Attr) error {
 		if err != nil {
 			continue // a folder without one of its own in the store
 		}
-		if st, err := f.store.Dir().Stat(rel); err == nil {
+		if st, err := f.statAbove(rel); err == nil {
 			fromStat(a, &st)
 			a.Nlink = 2
 			return nil
@@ -227,11 +231,11 @@ func (f *FS) plainAttr(n node, h *handle, a *fuse.Attr) error {
 		fromStat(a, &st)
 		return err
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
-	st, err := f.store.Dir().Stat(rel)
+	st, err := s.Dir().Stat(rel)
 	if err == nil {
 		fromStat(a, &st)
 		f.openFolder(n, a)

@@ -90,7 +90,7 @@ func (f *FS) status() ([]byte, error) {
 	}{
 		{"version", f.opt.Version}, {"store", f.store.Path()}, {"mountpoint", f.opt.Mountpoint}, {"pid", os.Getpid()},
 		{"uptime_seconds", int64(time.Since(f.started).Seconds())}, {"budget", f.store.Budget()}, {"tokenizer", f.store.Tokenizer()},
-		{"log_reads", reads}, {"sessions", sessions}, {"open_files", f.handles.count()}, {"connections", conns},
+		{"log_reads", reads}, {"sessions", sessions}, {"temp_sessions", f.store.Temporary()}, {"open_files", f.handles.count()}, {"connections", conns},
 		{"appends", s.Appends.Load()}, {"appended_bytes", s.AppendedBytes.Load()}, {"quarantined", s.Quarantined.Load()},
 		{"packs_built", s.Packs.Load()}, {"pack_cache_hits", s.PackHits.Load()},
 	} {

@@ -53,6 +53,8 @@ func ruleErrno(k session.Kind) fuse.Status {
 		return fuse.Status(syscall.ENAMETOOLONG)
 	case session.NotFound:
 		return fuse.ENOENT
+	case session.Unsupported:
+		return fuse.Status(syscall.EOPNOTSUPP)
 	case session.Exists:
 		return fuse.Status(syscall.EEXIST)
 	}

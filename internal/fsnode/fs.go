@@ -61,7 +61,7 @@ func New(store *session.Store, opt Options) (*FS, error) {
 	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
 		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}}
 	fs.sockets = newSockets(fs)
-	store.Changed = fs.changed
+	store.Changed, store.Ended = fs.changed, fs.ended
 	return fs, nil
 }
 
@@ -74,10 +74,10 @@ func (f *FS) Init(s *fuse.Server) {
 	f.passthrough.Store(f.probePassthrough())
 }
 
-// Forget takes back lookups. Only ids of generated files found by name and of sockets are forgotten: all others are
-// computed.
+// Forget takes back lookups. Only ids of generated files found by name, of sockets and of temporary sessions are forgotten:
+// all others are computed.
 func (f *FS) Forget(nodeid, nlookup uint64) {
-	if kind(nodeid).passing() {
+	if kind(nodeid).passing() || inMemory(nodeid) {
 		f.table.forget(nodeid>>8, nlookup)
 	}
 }
@@ -88,9 +88,12 @@ func (f *FS) changed(x *session.Session, name string) {
 	if !ok || f.tree.specs[k].class != cLog || f.server == nil {
 		return // what is not a log is kept for no time
 	}
-	id := f.sessionID(x)&^0xff | uint64(k)
+	id, ok := f.sessionID(x)
+	if !ok {
+		return
+	}
 	// ENOENT only says that the kernel does not know the node.
-	_ = f.server.InodeNotify(id, 0, 0)
+	_ = f.server.InodeNotify(id&^0xff|uint64(k), 0, 0)
 }
 
 // node is a decoded node id.
@@ -108,7 +111,7 @@ func (f *FS) node(id uint64) (node, error) {
 		return n, nil
 	}
 	if n.e = f.table.get(n.num); n.e == nil {
-		return n, unix.ESTALE
+		return n, unix.ESTALE // it was a part of a temporary session, which has ended
 	}
 	if _, _, alias := f.table.where(n.e); alias != 0 {
 		return f.node(alias)
@@ -121,9 +124,18 @@ func (n node) part(k kind) uint64 { return n.num<<8 | uint64(k) }
 
 func (f *FS) class(n node) class { return f.tree.specs[n.kind].class }
 
-// sessionID gives the node id of a session's directory.
-func (f *FS) sessionID(x *session.Session) uint64 {
-	return f.table.id(kSession, f.containerID(x.Container())&^0xff|uint64(kSessions), x.Name())
+// sessionID gives the node id of a session's directory, when it has one: of others the kernel knows nothing.
+func (f *FS) sessionID(x *session.Session) (uint64, bool) {
+	return f.table.known(f.sessionsID(x.Container()), x.Name())
+}
+
+// sessionsID gives the node id of the folder of a container's sessions.
+func (f *FS) sessionsID(c *session.Container) uint64 {
+	k := kSessions
+	if c.Scope == session.Temp {
+		k = kTemps
+	}
+	return f.containerID(c)&^0xff | uint64(k)
 }
 
 func (f *FS) containerID(c *session.Container) uint64 {

@@ -86,6 +86,9 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 		w = h.log.NewWriter()
 		h.writers[in.LockOwner] = w
 	}
+	if h.sess.Over() {
+		return unix.ESTALE // the line would be nowhere
+	}
 	before := h.log.Size()
 	err := w.Write(data)
 	if n := h.log.Size() - before; n > 0 {

@@ -63,6 +63,8 @@ const (
 
 	kSockets // the folder in which the daemon binds sockets; nobody else finds it
 	kSocket  // a socket: its name there stands in the table
+
+	kTemps // the folder of an agent's or model's temporary sessions, there while there is one
 )
 
 // class says how a node behaves.
@@ -116,6 +118,7 @@ func newTree() *tree {
 	t.add(kIndex, kIndexCurrent, "current", cGen)
 	t.add(kIndex, kByCWD, "by-cwd", cDir)
 	t.add(kSessions, kSession, "", cDir)
+	t.specs[kTemps] = spec{name: "temp", parent: kContainer, class: cDir} // looked up
 	t.addSession()
 	t.add(kRoot, kSockets, "", cDir)
 	t.add(kSockets, kSocket, "", cSocket)

@@ -58,14 +58,17 @@ func (f *FS) entry(id uint64, out *fuse.EntryOut) error {
 	out.Attr.Ino = id
 	out.SetAttrTimeout(valid)
 	out.SetEntryTimeout(f.nameFor(n))
-	if n.kind.passing() {
-		f.table.looked(n.num)
+	if n.kind.passing() || inMemory(id) {
+		f.table.looked(id >> 8)
 	}
 	return nil
 }
 
 // nameFor is how long the kernel may keep a name. Names that a rename can give to another node are asked for each time.
 func (f *FS) nameFor(n node) time.Duration {
+	if n.temporary() || f.virtual(n) {
+		return 0
+	}
 	switch f.class(n) {
 	case cControl, cSocket:
 		return 0
@@ -100,8 +103,12 @@ func (f *FS) find(n node, name string, by session.Caller) (uint64, error) {
 			return 0, unix.ENOENT
 		}
 		return f.findDir(kContainer, n, name)
+	case kContainer:
+		return f.findTemps(n, name)
 	case kSessions:
 		return f.findSession(n, name)
+	case kTemps:
+		return f.findTemp(n, name)
 	case kByCWD, kSwapChunk, kSwapOpen, kDedupBlob, kRecall:
 		return f.findNamed(n, name)
 	case kContext:
@@ -139,7 +146,7 @@ func (f *FS) findDir(k kind, n node, name string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	st, err := f.store.Dir().Stat(path.Join(rel, name))
+	st, err := f.statAbove(path.Join(rel, name))
 	if err != nil {
 		return 0, err
 	}
@@ -197,11 +204,11 @@ func (f *FS) findPlain(n node, name string) (uint64, error) {
 	if !f.holdsPlain(n) || private(n, name) {
 		return 0, unix.ENOENT
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return 0, err
 	}
-	if _, err := f.store.Dir().Stat(path.Join(rel, name)); err != nil {
+	if _, err := s.Dir().Stat(path.Join(rel, name)); err != nil {
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENAMETOOLONG) {
 			return 0, err
 		}

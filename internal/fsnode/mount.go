@@ -31,9 +31,15 @@ func (f *FS) Mount() (*fuse.Server, error) {
 	})
 }
 
-// StatFs gives the numbers of the file system that holds the store.
-func (f *FS) StatFs(_ <-chan struct{}, _ *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
-	st, err := f.store.Dir().Statfs()
+// StatFs gives the numbers of the file system that holds the store, or in temporary sessions of that in memory.
+func (f *FS) StatFs(_ <-chan struct{}, header *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
+	s := f.store
+	if n, err := f.node(header.NodeId); err == nil && n.temporary() {
+		if m, _, err := f.at(n); err == nil {
+			s = m
+		}
+	}
+	st, err := s.Dir().Statfs()
 	if err != nil {
 		return errno(err)
 	}

@@ -98,13 +98,13 @@ func (f *FS) openLog(n node, flags uint32, out *fuse.OpenOut) error {
 const plainFlags = unix.O_ACCMODE | unix.O_APPEND | unix.O_TRUNC | unix.O_SYNC | unix.O_DSYNC
 
 func (f *FS) openPlain(n node, flags uint32, out *fuse.OpenOut) error {
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
 	// The kernel reads around what it writes, and knows where the end is: it asks at offsets, never to append.
 	open := int(flags&plainFlags) &^ unix.O_APPEND
-	file, err := f.store.Dir().OpenFile(rel, open|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := s.Dir().OpenFile(rel, open|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -149,16 +149,16 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 		}
 		return f.open(m, in.Flags, &out.OpenOut)
 	}
-	rel, err := f.place(n, name, caller(&in.InHeader))
+	s, rel, err := f.place(n, name, caller(&in.InHeader))
 	if err != nil {
 		return err
 	}
 	open := int(in.Flags&plainFlags) &^ unix.O_APPEND
-	file, err := f.store.Dir().OpenFile(rel, open|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, in.Mode&0o7777)
+	file, err := s.Dir().OpenFile(rel, open|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, in.Mode&0o7777)
 	if err != nil {
 		return err
 	}
-	if err := f.store.Give(rel, caller(&in.InHeader)); err != nil {
+	if err := s.Give(rel, caller(&in.InHeader)); err != nil {
 		file.Close()
 		return err
 	}
@@ -181,22 +181,23 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 	return nil
 }
 
-// place gives the path in the store for a new plain file or folder in n, whose folder is made when it is not there yet.
-func (f *FS) place(n node, name string, by session.Caller) (string, error) {
+// place gives the store, and the path there, for a new plain file or folder in n, whose folder is made when it is not there
+// yet.
+func (f *FS) place(n node, name string, by session.Caller) (*session.Store, string, error) {
 	if !f.holdsPlain(n) || f.hidden(n, name) {
-		return "", unix.EPERM
+		return nil, "", unix.EPERM
 	}
 	if n.kind == kAgents || n.kind == kModels {
-		return "", unix.EPERM // only <name>.d folders, by mkdir
+		return nil, "", unix.EPERM // only <name>.d folders, by mkdir
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
-		return "", err
+		return nil, "", err
 	}
-	if err := f.store.MakeDirs(rel, by); err != nil {
-		return "", err
+	if err := s.MakeDirs(rel, by); err != nil {
+		return nil, "", err
 	}
-	return rel + "/" + name, nil
+	return s, rel + "/" + name, nil
 }
 
 func (f *FS) programAttr(a *fuse.Attr) error {

@@ -18,7 +18,7 @@ func (f *FS) rel(n node) (string, error) {
 	case kOwner, kContainer, kPlain:
 		parent, name, _ := f.table.where(n.e)
 		return f.join(parent, name)
-	case kOwnerAgents, kOwnerModels, kContRoot, kSessions:
+	case kOwnerAgents, kOwnerModels, kContRoot, kSessions, kTemps:
 		base, err := f.rel(node{kind: n.e.kind, num: n.num, e: n.e, id: n.part(n.e.kind)})
 		return path.Join(base, f.tree.specs[n.kind].name), err
 	}
@@ -30,6 +30,16 @@ func (f *FS) rel(n node) (string, error) {
 		return "", err
 	}
 	return path.Join(x.Rel(), f.tree.specs[n.kind].file), nil
+}
+
+// at gives a node's store, and its path there.
+func (f *FS) at(n node) (*session.Store, string, error) {
+	rel, err := f.rel(n)
+	if err != nil || !n.temporary() {
+		return f.store, rel, err
+	}
+	s, err := f.memory(rel)
+	return s, rel, err
 }
 
 // join gives the path in the store of a name in the folder with node id parent.
@@ -46,6 +56,9 @@ func (f *FS) join(parent uint64, name string) (string, error) {
 func (f *FS) container(n node) (*session.Container, error) {
 	if n.e == nil {
 		return nil, unix.ENOENT
+	}
+	if n.kind == kTemps {
+		return f.temps(n)
 	}
 	if c := n.e.cont.Load(); c != nil {
 		return c, nil

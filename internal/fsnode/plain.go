@@ -35,11 +35,11 @@ func (f *FS) unlinkPlain(dir, n node, name string) error {
 	if err := f.held(n); err != nil {
 		return err
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
-	if err := f.store.Dir().Unlink(rel); err != nil {
+	if err := s.Dir().Unlink(rel); err != nil {
 		return err
 	}
 	f.touch(dir)
@@ -56,11 +56,11 @@ func (f *FS) Rmdir(_ <-chan struct{}, header *fuse.InHeader, name string) fuse.S
 	if n.kind != kPlain {
 		return fuse.EPERM
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return errno(err)
 	}
-	if err := f.store.Dir().Rmdir(rel); err != nil {
+	if err := s.Dir().Rmdir(rel); err != nil {
 		return errno(err)
 	}
 	f.touch(dir)
@@ -143,19 +143,19 @@ func (f *FS) mkdirPlain(n node, name string, mode uint32, by session.Caller) (ui
 	if f.class(n) != cPlain || f.hidden(n, name) {
 		return 0, unix.EPERM
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return 0, err
 	}
-	if err := f.store.MakeDirs(rel, by); err != nil {
+	if err := s.MakeDirs(rel, by); err != nil {
 		return 0, err
 	}
 	rel = path.Join(rel, name)
-	if err := f.store.Dir().Mkdir(rel, mode&0o7777); err != nil {
+	if err := s.Dir().Mkdir(rel, mode&0o7777); err != nil {
 		return 0, err
 	}
 	f.touch(n)
-	return f.table.id(kPlain, n.id, name), f.store.Give(rel, by)
+	return f.table.id(kPlain, n.id, name), s.Give(rel, by)
 }
 
 // Symlink makes a link in an agent's root. Links lead nowhere in ctxfs itself: nothing in it follows one.
@@ -167,14 +167,14 @@ func (f *FS) Symlink(_ <-chan struct{}, header *fuse.InHeader, target, name stri
 	if _, err := f.session(n); err == nil || f.class(n) != cPlain || n.kind == kAgents || n.kind == kModels {
 		return fuse.EPERM
 	}
-	rel, err := f.place(n, name, caller(header))
+	s, rel, err := f.place(n, name, caller(header))
 	if err != nil {
 		return errno(err)
 	}
-	if err := f.store.Dir().Symlink(target, rel); err != nil {
+	if err := s.Dir().Symlink(target, rel); err != nil {
 		return errno(err)
 	}
-	if err := f.store.Give(rel, caller(header)); err != nil {
+	if err := s.Give(rel, caller(header)); err != nil {
 		return errno(err)
 	}
 	return errno(f.entry(f.table.id(kPlain, n.id, name), out))
@@ -186,11 +186,11 @@ func (f *FS) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte, fuse.St
 	if err != nil {
 		return nil, errno(err)
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil || f.class(n) != cPlain {
 		return nil, fuse.EINVAL
 	}
-	target, err := f.store.Dir().Readlink(rel)
+	target, err := s.Dir().Readlink(rel)
 	return []byte(target), errno(err)
 }
 

@@ -115,6 +115,10 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 		return f.listDirs(n, kOwner, session.CheckName)
 	case kOwnerAgents, kOwnerModels:
 		return f.listDirs(n, kContainer, func(name string) error { return containerName(n.kind, name) })
+	case kContainer:
+		return f.listTemps(n)
+	case kTemps:
+		return f.listTempSessions(n)
 	case kSessions:
 		return f.listDirs(n, kSession, session.CheckSessionName)
 	case kByCWD:
@@ -144,15 +148,15 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 
 // entries reads the folder of the store behind n; one that is not made yet is empty.
 func (f *FS) entries(n node) ([]fs.DirEntry, error) {
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return nil, err
 	}
-	entries, err := f.store.Dir().ReadDir(rel)
+	entries, err := s.Dir().ReadDir(rel)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		err = nil
 	}
-	return entries, err
+	return f.withVirtual(n, rel, entries), err
 }
 
 func (f *FS) listDirs(n node, k kind, check func(string) error) ([]item, error) {

@@ -79,11 +79,11 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 	if err != nil {
 		return err
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
-	data, err := f.store.Dir().ReadFile(rel, session.MaxControl)
+	data, err := s.Dir().ReadFile(rel, session.MaxControl)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 		return err
 	}
 	f.table.become(from.id, oldName, target)
-	return f.store.Dir().Unlink(rel)
+	return s.Dir().Unlink(rel)
 }
 
 // setAside is an editor's backup: a control file's content becomes a plain file, and the control file is as if it had
@@ -101,7 +101,7 @@ func (f *FS) setAside(n, to node, newName string, by session.Caller) error {
 	if err != nil {
 		return err
 	}
-	rel, err := f.place(to, newName, by)
+	_, rel, err := f.place(to, newName, by)
 	if err != nil {
 		return err
 	}
@@ -131,18 +131,18 @@ func (f *FS) renamePlain(n, from node, oldName string, to node, newName string, 
 			}
 		}
 	}
-	oldRel, err := f.rel(n)
+	s, oldRel, err := f.at(n)
 	if err != nil {
 		return err
 	}
-	newRel, err := f.place(to, newName, session.Caller{})
+	ns, newRel, err := f.place(to, newName, session.Caller{})
 	if err != nil {
 		return err
 	}
-	if session.OwnerRel(oldRel) != session.OwnerRel(newRel) {
-		return unix.EXDEV // another owner: mv(1) copies, and the copy belongs there
+	if s != ns || session.OwnerRel(oldRel) != session.OwnerRel(newRel) || !f.sameTemp(n, to) {
+		return unix.EXDEV // another owner, or another temporary session: mv(1) copies, and the copy belongs there
 	}
-	if err := f.store.Dir().Rename(oldRel, newRel, uint(flags)); err != nil {
+	if err := s.Dir().Rename(oldRel, newRel, uint(flags)); err != nil {
 		return err
 	}
 	f.table.move(from.id, oldName, to.id, newName)

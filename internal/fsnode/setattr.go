@@ -1,6 +1,7 @@
 package fsnode
 
 import (
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -76,7 +77,7 @@ func (f *FS) setLog(n node, in *fuse.SetAttrIn) error {
 	if in.Valid&setTimes == 0 {
 		return nil
 	}
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (f *FS) setLog(n node, in *fuse.SetAttrIn) error {
 	if err != nil {
 		return err
 	}
-	err = f.store.Dir().Utimes(rel, timesOf(in))
+	err = s.Dir().Utimes(rel, timesOf(in))
 	x.Appended(f.tree.specs[n.kind].name, 0)
 	return err
 }
@@ -104,7 +105,7 @@ func timesOf(in *fuse.SetAttrIn) [2]unix.Timespec {
 }
 
 func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
@@ -112,13 +113,13 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 		if in.Valid&(anyMode|fuse.FATTR_SIZE) != 0 {
 			return unix.EPERM // a folder of the tree
 		}
-		if err := f.store.MakeDirs(rel, session.Caller{UID: in.InHeader.Uid, GID: in.InHeader.Gid}); err != nil {
+		if err := s.MakeDirs(rel, session.Caller{UID: in.InHeader.Uid, GID: in.InHeader.Gid}); err != nil {
 			return err
 		}
 	}
-	dir := f.store.Dir()
+	dir := s.Dir()
 	if size, ok := in.GetSize(); ok {
-		if err := f.truncatePlain(rel, h, int64(size)); err != nil {
+		if err := truncatePlain(dir, rel, h, int64(size)); err != nil {
 			return err
 		}
 		f.touch(n)
@@ -146,11 +147,11 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 	return dir.Utimes(rel, timesOf(in))
 }
 
-func (f *FS) truncatePlain(rel string, h *handle, size int64) error {
+func truncatePlain(dir *beneath.Dir, rel string, h *handle, size int64) error {
 	if h != nil && h.file != nil {
 		return h.file.Truncate(size)
 	}
-	file, err := f.store.Dir().OpenFile(rel, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := dir.OpenFile(rel, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}

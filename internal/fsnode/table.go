@@ -19,7 +19,9 @@ type entry struct {
 	kind    kind   // kOwner, kContainer, kSession, kNamed or kPlain
 	parent  uint64 // node id of the folder
 	name    string
-	lookups int64  // of a passing kind: how often the kernel was given it and did not forget
+	lookups int64  // of a passing kind, or in memory: how often the kernel was given it and did not forget
+	temp    uint64 // in memory: the number of the temporary session that it is a part of
+	ended   bool   // in memory: it has no name any more
 	alias   uint64 // set when a plain file was renamed over a control file: the node that it now is
 
 	cont atomic.Pointer[session.Container]
@@ -34,16 +36,18 @@ type tableKey struct {
 // table numbers what is not fixed in the tree. The numbers are kept in a file, so that they outlive the daemon; the
 // file needs no fsync, since the kernel's memory of the ids ends with the kernel.
 type table struct {
-	mu   sync.RWMutex // protects what is below; nothing is locked under it
-	next uint64
-	byID map[uint64]*entry
-	ids  map[tableKey]uint64
-	file *os.File // nil: not kept
+	mu    sync.RWMutex // protects what is below; nothing is locked under it
+	next  uint64
+	temp  uint64                     // the next one in memory
+	temps map[uint64]map[uint64]bool // by the number of a temporary session: the numbers of its parts, itself too
+	byID  map[uint64]*entry
+	ids   map[tableKey]uint64
+	file  *os.File // nil: not kept
 }
 
 // newTable reads the numbers that f holds and goes on writing there.
 func newTable(f *os.File) (*table, error) {
-	t := &table{next: 1, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, file: f}
+	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, file: f}
 	if f == nil {
 		return t, nil
 	}
@@ -87,7 +91,7 @@ func (t *table) replay(line string) {
 	if len(parts) != 4 {
 		return
 	}
-	num, err1 := strconv.ParseUint(parts[0], 10, 56)
+	num, err1 := strconv.ParseUint(parts[0], 10, 40)
 	k, err2 := strconv.ParseUint(parts[1], 10, 8)
 	parent, err3 := strconv.ParseUint(parts[2], 10, 64)
 	name, err4 := strconv.Unquote(parts[3])
@@ -107,7 +111,7 @@ func (t *table) replay(line string) {
 }
 
 func (t *table) write(num uint64, e *entry) {
-	if t.file != nil {
+	if t.file != nil && num < firstTemp {
 		writeEntry(t.file, num, e)
 	}
 }
@@ -132,9 +136,8 @@ func (t *table) id(k kind, parent uint64, name string) uint64 {
 	if num, ok := t.ids[key]; ok && t.byID[num].kind == k {
 		return num<<8 | uint64(k)
 	}
-	num = t.next
-	t.next++
 	e := &entry{kind: k, parent: parent, name: name}
+	num = t.number(e)
 	t.byID[num], t.ids[key] = e, num
 	if !k.passing() {
 		t.write(num, e)
@@ -168,6 +171,9 @@ func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName
 		return
 	}
 	delete(t.ids, tableKey{oldParent, oldName})
+	if over, ok := t.ids[tableKey{newParent, newName}]; ok {
+		t.unnamed(over)
+	}
 	e := t.byID[num]
 	e.parent, e.name = newParent, newName
 	t.ids[tableKey{newParent, newName}] = num
@@ -181,6 +187,7 @@ func (t *table) remove(parent uint64, name string) {
 	if num, ok := t.ids[tableKey{parent, name}]; ok {
 		delete(t.ids, tableKey{parent, name})
 		t.write(num, &entry{})
+		t.unnamed(num)
 	}
 }
 
@@ -193,10 +200,11 @@ func (t *table) become(parent uint64, name string, target uint64) {
 		t.byID[num].alias = target
 		delete(t.ids, key)
 		t.write(num, &entry{})
+		t.unnamed(num)
 	}
 }
 
-// looked counts a lookup of an entry of a passing kind that goes to the kernel.
+// looked counts a lookup of an entry of a passing kind, or in memory, that goes to the kernel.
 func (t *table) looked(num uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -210,13 +218,14 @@ func (t *table) forget(num, n uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.byID[num]
-	if e == nil || !e.kind.passing() {
+	if e == nil || !e.kind.passing() && e.temp == 0 {
 		return
 	}
-	if e.lookups -= int64(n); e.lookups <= 0 {
-		delete(t.byID, num)
-		if t.ids[tableKey{e.parent, e.name}] == num {
-			delete(t.ids, tableKey{e.parent, e.name})
-		}
+	if e.lookups -= int64(n); e.lookups > 0 || !e.kind.passing() && !e.ended {
+		return
+	}
+	t.drop(num, e)
+	if t.ids[tableKey{e.parent, e.name}] == num {
+		delete(t.ids, tableKey{e.parent, e.name})
 	}
 }

@@ -107,17 +107,17 @@ func (f *FS) tokens(n node) (int, error) {
 }
 
 func (f *FS) countPlain(n node) (int, error) {
-	rel, err := f.rel(n)
+	s, rel, err := f.at(n)
 	if err != nil {
 		return 0, err
 	}
-	st, err := f.store.Dir().Stat(rel)
+	st, err := s.Dir().Stat(rel)
 	if err != nil {
 		return 0, err
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return 0, unix.ENODATA
 	}
-	data, err := f.store.Dir().ReadFile(rel, maxCount)
+	data, err := s.Dir().ReadFile(rel, maxCount)
 	return f.store.Tokens(data), err
 }

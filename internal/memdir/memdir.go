@@ -66,30 +66,32 @@ func Places() []string {
 	return places
 }
 
-// errNotMemory: the folder is on a disk.
-var errNotMemory = errors.New("not a tmpfs")
+// ErrNone: there is no place in memory.
+var ErrNone = errors.New("no tmpfs")
 
 // Folder makes a folder, for this user only, in the first of the places that is a tmpfs. A killed process leaves it
 // behind, for Sweep.
 func Folder(places []string) (*Dir, error) {
-	err := errors.New("no place is known")
+	var failed error
 	for _, p := range places {
-		d, ferr := folder(p)
-		if ferr == nil {
+		d, err := folder(p)
+		if err == nil {
 			return d, nil
 		}
-		err = fmt.Errorf("a folder in memory: %s: %w", p, ferr)
+		if !errors.Is(err, ErrNone) && failed == nil {
+			failed = fmt.Errorf("a folder in memory: %s: %w", p, err)
+		}
 	}
-	return nil, err
+	if failed == nil {
+		return nil, fmt.Errorf("%w at %s", ErrNone, strings.Join(places, " or "))
+	}
+	return nil, failed
 }
 
 func folder(place string) (*Dir, error) {
 	var st unix.Statfs_t
-	if err := unix.Statfs(place, &st); err != nil {
-		return nil, err
-	}
-	if st.Type != unix.TMPFS_MAGIC {
-		return nil, errNotMemory
+	if err := unix.Statfs(place, &st); err != nil || st.Type != unix.TMPFS_MAGIC {
+		return nil, ErrNone
 	}
 	for {
 		name, err := os.MkdirTemp(place, fmt.Sprintf("%s%d-", prefix, os.Geteuid()))

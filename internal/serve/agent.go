@@ -59,17 +59,12 @@ func (h *Hub) dispatch(r *run) {
 	_ = p.j.State("active") // what matters is in the log
 	r.begun(a.peer)
 	cwd := r.cwd
-	if p.x != nil {
-		if data, err := p.x.ReadControl("cwd"); err == nil && len(data) > 0 {
-			cwd = string(data[:len(data)-1])
-		}
+	if data, err := p.x.ReadControl("cwd"); err == nil && len(data) > 0 {
+		cwd = string(data[:len(data)-1])
 	}
 	uid := r.uid
 	in := frames.Reply{Type: frames.Input, ID: r.send, Run: r.id, Session: p.key.session, Scope: p.key.scope, Share: p.key.share,
-		UID: &uid, CWD: cwd, Input: r.input}
-	if p.x != nil {
-		in.Path = p.key.dir()
-	}
+		UID: &uid, CWD: cwd, Path: p.key.dir(), Input: r.input}
 	if !a.out.push(frames.Encode(in)) {
 		r.end(outcome{status: frames.StatusError, code: frames.EAGAIN, msg: "the message is recorded; the agent does not read"})
 	}

@@ -45,6 +45,8 @@ func ruleCode(k session.Kind) frames.Code {
 		return frames.EMSGSIZE
 	case session.NotFound:
 		return frames.ENOENT
+	case session.Unsupported:
+		return frames.ENOSYS
 	}
 	return frames.EIO
 }

@@ -28,14 +28,14 @@ type Hub struct {
 	conns  map[*conn]bool
 	perUID map[uint32]int
 	places map[placeKey]*place
-	temps  map[placeKey]*place
+	temps  map[uint32]*temps  // by user
 	agents map[Target][]*conn // that serve; the newest is last
 }
 
 // New makes a hub over a store.
 func New(store *session.Store, l Limits) *Hub {
 	return &Hub{store: store, limits: l, conns: map[*conn]bool{}, perUID: map[uint32]int{},
-		places: map[placeKey]*place{}, temps: map[placeKey]*place{}, agents: map[Target][]*conn{}}
+		places: map[placeKey]*place{}, temps: map[uint32]*temps{}, agents: map[Target][]*conn{}}
 }
 
 // Serve takes connections from l, the socket of an agent or a model, until it is closed.

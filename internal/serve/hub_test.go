@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -44,8 +46,8 @@ func newBench(t testing.TB, l Limits) *bench {
 		ln.Close()
 		<-ended
 		b.hub.Close()
-		if len(b.hub.conns) != 0 || len(b.hub.perUID) != 0 || len(b.hub.temps) != 0 || len(b.hub.agents) != 0 {
-			t.Errorf("something is left: %d connections, %d users, %d temporary sessions, %d agents", len(b.hub.conns), len(b.hub.perUID), len(b.hub.temps), len(b.hub.agents))
+		if len(b.hub.conns) != 0 || len(b.hub.perUID) != 0 || b.temps() != 0 || len(b.hub.agents) != 0 {
+			t.Errorf("something is left: %d connections, %d users, %d temporary sessions, %d agents", len(b.hub.conns), len(b.hub.perUID), b.temps(), len(b.hub.agents))
 		}
 		for k, p := range b.hub.places {
 			if p.users != 0 || len(p.runs) != 0 || len(p.subs) != 0 {
@@ -58,6 +60,20 @@ func newBench(t testing.TB, l Limits) *bench {
 		os.RemoveAll(dir)
 	})
 	return b
+}
+
+// temps counts the temporary sessions, in the hub and in the store.
+func (b *bench) temps() int {
+	n := int(b.hub.store.Temporary())
+	b.hub.mu.Lock()
+	users := slices.Collect(maps.Values(b.hub.temps))
+	b.hub.mu.Unlock()
+	for _, t := range users {
+		t.mu.Lock()
+		n += len(t.places)
+		t.mu.Unlock()
+	}
+	return n
 }
 
 type end struct {
@@ -150,25 +166,39 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// Temps is what another room shows of temporary sessions.
+// A temporary session is one of the store in memory, and ends with its connection, not with another that uses it.
 func TestTemps(t *testing.T) {
 	b := newBench(t, DefaultLimits())
-	c := b.dial()
-	c.say(`{"op":"send","id":"m","scope":"temp","session":"one","input":"hello"}`)
-	c.until()
-	list := b.hub.Temps(uint32(os.Getuid()))
-	if len(list) != 1 || list[0].Session != "one" || list[0].Target != (Target{Name: "coder"}) || list[0].State() != "idle" {
-		t.Fatalf("got %+v", list)
+	c, other := b.dial(), b.dial()
+	for _, e := range []*end{c, other} {
+		e.say(`{"op":"send","id":"m%p","scope":"temp","session":"one","input":"hello"}`, e)
+		if got := e.until(); got != "start, error EHOSTDOWN, done error" {
+			t.Fatal(got)
+		}
 	}
-	if log, err := list[0].Messages(); err != nil || !strings.Contains(string(log), `"content":"hello"`) || !strings.HasSuffix(string(log), "\n") {
-		t.Errorf("%q, %v", log, err)
+	uid := uint32(os.Getuid())
+	cont, err := b.hub.store.Memory(uid).Container(fmt.Sprintf("home/%d/agent/coder", uid))
+	if err != nil {
+		t.Fatal(err)
 	}
-	if other := b.hub.Temps(uint32(os.Getuid()) + 1); len(other) != 0 {
-		t.Errorf("another user's: %+v", other)
+	x, err := cont.Session("one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pack, err := x.View("context/pack.md"); err != nil || strings.Count(string(pack), "hello") != 2 {
+		t.Errorf("its pack: %s, %v", pack, err)
+	}
+	if b.hub.store.Memory(uid+1) != nil {
+		t.Error("another user has one")
+	}
+	other.conn.Close()
+	time.Sleep(50 * time.Millisecond)
+	if x.Over() {
+		t.Error("it ended with a connection that did not make it")
 	}
 	c.conn.Close()
 	for range 1000 {
-		if len(b.hub.Temps(uint32(os.Getuid()))) == 0 {
+		if x.Over() && b.temps() == 0 {
 			return
 		}
 		time.Sleep(time.Millisecond)

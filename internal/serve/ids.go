@@ -45,7 +45,7 @@ type line struct {
 }
 
 // catchUp reads what was appended since the last time.
-func (x *ids) catchUp(j journal) error {
+func (x *ids) catchUp(j history) error {
 	size, err := j.Size()
 	if err != nil {
 		return err

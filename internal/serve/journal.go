@@ -3,107 +3,61 @@ package serve
 import (
 	"bytes"
 	"io"
-	"sync"
 
+	"ctxfs/internal/appendlog"
 	"ctxfs/internal/frames"
 	"ctxfs/internal/session"
 )
 
-// journal is the history of a session, wherever it is kept.
-type journal interface {
-	Append(lines []byte) error // to messages.jsonl; durable after Sync
-	Sync() error
+// history is messages.jsonl to read from.
+type history interface {
+	io.ReaderAt
 	Size() (int64, error)
-	ReadAt(p []byte, off int64) (int, error)
-	Watch(wake chan<- struct{}) (stop func()) // wakes when it grew
-	Event(kind string, data map[string]any) error
-	State(s string) error
 }
 
-// durable is a session of the store.
-type durable struct {
-	x  *session.Session
-	by session.Caller
+// journal is a session as the sockets use it: as by the user who came first.
+type journal struct {
+	x   *session.Session
+	by  session.Caller
+	log *appendlog.Log // of a temporary session: it is in use, so that those who read it come to its end
+	max int64          // of a temporary session: the bytes that sockets may make of it
 }
 
-func (d durable) Append(lines []byte) error { return d.x.Append(session.Messages, lines) }
-func (d durable) Sync() error               { return d.x.Sync(session.Messages) }
-func (d durable) Size() (int64, error)      { return d.x.LogSize(session.Messages) }
-func (d durable) ReadAt(p []byte, off int64) (int, error) {
-	return d.x.ReadLog(session.Messages, p, off)
-}
-func (d durable) Watch(wake chan<- struct{}) func()            { return d.x.Watch(wake) }
-func (d durable) Event(kind string, data map[string]any) error { return d.x.Event(kind, data) }
-func (d durable) State(s string) error {
-	return d.x.WriteControl("state", []byte(s+"\n"), d.by)
-}
-
-// memory is a temporary session's history.
-type memory struct {
-	max int
-
-	mu       sync.Mutex // protects what is below; a leaf
-	log      []byte
-	state    string
-	watchers map[chan<- struct{}]bool
-}
-
-func (m *memory) Append(lines []byte) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if len(m.log)+len(lines) > m.max {
-		return frames.Refuse(frames.ENOSPC, "a temporary session holds at most %d bytes", m.max)
+// Append adds lines to messages.jsonl. They are on disk after Sync.
+func (j journal) Append(lines []byte) error {
+	if j.log != nil && j.log.Size()+int64(len(lines)) > j.max {
+		return frames.Refuse(frames.ENOSPC, "a temporary session holds at most %d bytes", j.max)
 	}
-	m.log = append(m.log, lines...)
-	for c := range m.watchers {
-		select {
-		case c <- struct{}{}:
-		default:
-		}
+	return j.x.Append(session.Messages, lines)
+}
+
+func (j journal) Sync() error {
+	if j.log != nil {
+		return nil // nothing is on a disk
 	}
-	return nil
+	return j.x.Sync(session.Messages)
 }
 
-func (m *memory) Sync() error { return nil }
-
-func (m *memory) Size() (int64, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return int64(len(m.log)), nil
-}
-
-func (m *memory) ReadAt(p []byte, off int64) (int, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if off >= int64(len(m.log)) {
-		return 0, io.EOF
+func (j journal) Size() (int64, error) {
+	if j.log != nil {
+		return j.log.Size(), nil
 	}
-	n := copy(p, m.log[off:])
-	if n < len(p) {
-		return n, io.EOF
+	return j.x.LogSize(session.Messages)
+}
+
+func (j journal) ReadAt(p []byte, off int64) (int, error) {
+	if j.log != nil {
+		return j.log.ReadAt(p, off)
 	}
-	return n, nil
+	return j.x.ReadLog(session.Messages, p, off)
 }
 
-func (m *memory) Watch(wake chan<- struct{}) func() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.watchers[wake] = true
-	return func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		delete(m.watchers, wake)
-	}
-}
+// Watch wakes the channel when the log grew.
+func (j journal) Watch(wake chan<- struct{}) (stop func()) { return j.x.Watch(wake) }
 
-func (m *memory) Event(string, map[string]any) error { return nil }
+func (j journal) Event(kind string, data map[string]any) error { return j.x.Event(kind, data) }
 
-func (m *memory) State(s string) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.state = s
-	return nil
-}
+func (j journal) State(s string) error { return j.x.WriteControl("state", []byte(s+"\n"), j.by) }
 
 // eachLine gives the whole lines of r from off to size to fn, each with its '\n'. The bytes are good during the call.
 func eachLine(r io.ReaderAt, off, size int64, fn func(line []byte, off int64) error) error {

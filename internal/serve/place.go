@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"ctxfs/internal/frames"
 	"ctxfs/internal/session"
@@ -25,7 +24,12 @@ type placeKey struct {
 }
 
 // dir is the session's directory, in the store and below the mountpoint.
-func (k placeKey) dir() string { return path.Join(k.container(), "session", k.session) }
+func (k placeKey) dir() string {
+	if k.scope == frames.Temp {
+		return path.Join(k.container(), "temp", k.session)
+	}
+	return path.Join(k.container(), "session", k.session)
+}
 
 func (k placeKey) container() string {
 	owner := path.Join("home", strconv.FormatUint(uint64(k.uid), 10))
@@ -40,11 +44,10 @@ func (k placeKey) container() string {
 
 // place is a session as the sockets see it: its history, the runs in progress, and who listens.
 type place struct {
-	hub  *Hub
-	key  placeKey
-	j    journal
-	x    *session.Session // nil: temporary
-	born time.Time
+	hub *Hub
+	key placeKey
+	j   journal
+	x   *session.Session
 
 	users int // that hold it open; protected by Hub.mu
 
@@ -57,8 +60,8 @@ type place struct {
 	over  bool // a temporary session that ended
 }
 
-func newPlace(h *Hub, k placeKey, j journal, x *session.Session) *place {
-	return &place{hub: h, key: k, j: j, x: x, born: time.Now(), ids: newIDs(), ended: map[string]string{}, runs: map[string]*run{}, subs: map[*sub]bool{}}
+func newPlace(h *Hub, k placeKey, j journal) *place {
+	return &place{hub: h, key: k, j: j, x: j.x, ids: newIDs(), ended: map[string]string{}, runs: map[string]*run{}, subs: map[*sub]bool{}}
 }
 
 // keptPlaces is how many places stay known when nobody uses them: what their logs say about ids need not be read again.
@@ -232,7 +235,7 @@ func (h *Hub) hold(k placeKey, x *session.Session, by session.Caller) *place {
 	defer h.mu.Unlock()
 	p := h.places[k]
 	if p == nil || p.x != x { // it was renamed or deleted meanwhile, and another has its name
-		p = newPlace(h, k, durable{x: x, by: by}, x)
+		p = newPlace(h, k, journal{x: x, by: by})
 		h.places[k] = p
 	}
 	p.users++
@@ -248,16 +251,25 @@ func (p *place) retain() {
 
 // close ends one use of the place.
 func (p *place) close() {
+	if p.left() && p.j.log != nil {
+		p.x.Release()
+	}
+}
+
+// left counts one use less, and tells whether it was the last. The places of old sessions are forgotten then, one by one.
+func (p *place) left() bool {
 	h := p.hub
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if p.users--; p.users > 0 || len(h.places) <= keptPlaces {
-		return
+	p.users--
+	if p.users > 0 || len(h.places) <= keptPlaces {
+		return p.users == 0
 	}
 	for k, old := range h.places {
 		if old.users == 0 {
 			delete(h.places, k)
-			return
+			break
 		}
 	}
+	return true
 }

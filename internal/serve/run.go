@@ -214,7 +214,7 @@ func (p *place) message(n int, off, end int64) (frames.Reply, error) {
 func (p *place) frame(b []byte, n int, off int64) frames.Reply {
 	rec, _ := record.Parse(b, n, off) // every line of a log is a record
 	m := frames.FromRecord(&rec, position(n, off+int64(len(b))))
-	if p.x != nil && len(b) > frames.MaxFrame/2 {
+	if len(b) > frames.MaxFrame/2 {
 		m.Path = fmt.Sprintf("%s/context/swap/open/messages:%d", p.key.dir(), n) // where the whole is, if it is cut
 	}
 	return m

@@ -121,9 +121,6 @@ func (p *place) route(c *conn, q *frames.Request, t taken) (taken, *run, error) 
 
 // readEnds reads events.jsonl for how runs ended; mu is held.
 func (p *place) readEnds() error {
-	if p.x == nil {
-		return nil
-	}
 	size, err := p.x.LogSize(session.Events)
 	if err != nil {
 		return err

@@ -1,54 +1,28 @@
 package serve
 
 import (
-	"cmp"
-	"slices"
-	"time"
+	"sync"
 
 	"ctxfs/internal/frames"
 	"ctxfs/internal/session"
 )
 
-// Temp is a temporary session, for whoever shows it: it is in memory only, and ends with the connection that made it.
-type Temp struct {
-	Target  Target
-	UID     uint32
-	Session string
-	Created time.Time
-	p       *place
+// temps are a user's temporary sessions. Each ends with the connection that made it.
+type temps struct {
+	mu     sync.Mutex // held while one is made or ended, so that its name is free or taken; taken before all others
+	places map[placeKey]*place
 }
 
-// Messages is a copy of the session's history as it is now.
-func (t Temp) Messages() ([]byte, error) {
-	size, err := t.p.j.Size()
-	if err != nil {
-		return nil, err
-	}
-	return readLine(t.p.j, 0, size)
-}
-
-// State is the session's state.
-func (t Temp) State() string {
-	m := t.p.j.(*memory)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state
-}
-
-// Temps lists a user's temporary sessions, by target and name.
-func (h *Hub) Temps(uid uint32) []Temp {
+// tempsOf gives a user's. One user's wait for nobody else's.
+func (h *Hub) tempsOf(uid uint32) *temps {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var out []Temp
-	for k, p := range h.temps {
-		if k.uid == uid {
-			out = append(out, Temp{Target: k.target, UID: uid, Session: k.session, Created: p.born, p: p})
-		}
+	t := h.temps[uid]
+	if t == nil {
+		t = &temps{places: map[placeKey]*place{}}
+		h.temps[uid] = t
 	}
-	slices.SortFunc(out, func(a, b Temp) int {
-		return cmp.Or(cmp.Compare(a.Target.Name, b.Target.Name), cmp.Compare(a.Session, b.Session), a.Created.Compare(b.Created))
-	})
-	return out
+	return t
 }
 
 // openTemp gives a temporary session of the peer's. The connection whose send names it first makes it, and takes it
@@ -62,35 +36,64 @@ func (h *Hub) openTemp(c *conn, q *frames.Request) (*place, error) {
 		return nil, err
 	}
 	cont, err := h.store.Container(k.container())
-	if err == nil && q.CWD != "" {
-		_, err = cont.CheckCWD(q.CWD, session.Caller{UID: c.peer.uid, GID: c.peer.gid})
-	}
 	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	p := h.temps[k]
+	t := h.tempsOf(k.uid)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p := t.places[k]
 	if p == nil && q.Op != frames.Send {
 		return nil, frames.Refuse(frames.ENOENT, "there is no temporary session %s", k.session)
 	}
-	if p == nil {
-		mine := 0
-		for other := range h.temps {
-			if other.uid == k.uid {
-				mine++
-			}
-		}
-		if mine >= h.limits.TempPerUID {
-			return nil, frames.Refuse(frames.EAGAIN, "there are %d temporary sessions already", mine)
-		}
-		p = newPlace(h, k, &memory{max: h.limits.TempBytes, state: "idle", watchers: map[chan<- struct{}]bool{}}, nil)
-		if !c.owns(p) {
-			return nil, frames.Refuse(frames.EAGAIN, "the connection is ending")
-		}
-		h.temps[k] = p
+	by := session.Caller{UID: c.peer.uid, GID: c.peer.gid}
+	cwd, err := h.cwd(cont, q, p != nil, by)
+	if err != nil {
+		return nil, err
 	}
-	p.users++
+	if p == nil {
+		if p, err = h.newTemp(c, t, k, by); err != nil {
+			return nil, err
+		}
+	}
+	p.retain()
+	if err := goTo(p.x, cwd, by); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// newTemp makes a temporary session, that ends with c; t.mu is held.
+func (h *Hub) newTemp(c *conn, t *temps, k placeKey, by session.Caller) (*place, error) {
+	if n := len(t.places); n >= h.limits.TempPerUID {
+		return nil, frames.Refuse(frames.EAGAIN, "there are %d temporary sessions already", n)
+	}
+	store, err := h.store.OpenMemory(k.uid)
+	if err != nil {
+		return nil, err
+	}
+	cont, err := store.Container(k.container())
+	if err != nil {
+		return nil, err
+	}
+	x, err := cont.Create(k.session, by)
+	if err != nil {
+		return nil, err
+	}
+	log, err := x.Log(session.Messages)
+	if err != nil {
+		_ = x.End() // the first error is the one to tell
+		return nil, err
+	}
+	p := newPlace(h, k, journal{x: x, by: by, log: log, max: int64(h.limits.TempBytes)})
+	p.users = 1 // the connection's
+	if !c.owns(p) {
+		_ = x.End()
+		p.close()
+		return nil, frames.Refuse(frames.EAGAIN, "the connection is ending")
+	}
+	t.places[k] = p
 	return p, nil
 }
 
@@ -105,13 +108,12 @@ func (c *conn) owns(p *place) bool {
 	return true
 }
 
-// vanish ends a temporary session: its runs are cancelled, its followers told.
+// vanish ends a temporary session: its runs are cancelled, its followers told, its files gone. What those who follow it
+// have not read yet they still get.
 func (p *place) vanish() {
-	p.hub.mu.Lock()
-	if p.hub.temps[p.key] == p {
-		delete(p.hub.temps, p.key)
-	}
-	p.hub.mu.Unlock()
+	t := p.hub.tempsOf(p.key.uid)
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	p.mu.Lock()
 	p.over = true
 	var runs []*run
@@ -122,6 +124,13 @@ func (p *place) vanish() {
 	for _, r := range runs {
 		r.stop()
 	}
+	_ = p.x.End() // nobody is left to tell
+	delete(t.places, p.key)
+	p.tellOver()
+	p.close()
+}
+
+func (p *place) tellOver() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for s := range p.subs {

@@ -97,14 +97,17 @@ func (c *Container) Create(name string, by Caller) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.store.counted(1)
 	if err := x.lay(by); err != nil {
+		if c.store.memory != nil {
+			_ = x.End() // there was no room for it
+		}
 		return nil, fmt.Errorf("session %s: %w", name, err)
 	}
 	// A line that was fsynced is on disk only when the way to it is.
 	if err := c.store.dir.Sync(c.SessionsRel()); err != nil {
 		return nil, err
 	}
-	c.store.counted(1)
 	c.idx.touch(name)
 	return x, nil
 }

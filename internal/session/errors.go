@@ -16,6 +16,7 @@ const (
 	NotFound                     // ENOENT
 	Exists                       // EEXIST
 	Locked                       // EBUSY: another daemon holds the store
+	Unsupported                  // EOPNOTSUPP: not on this system
 	Damaged                      // EIO: stored bytes are not there, or not those that were stored
 )
 

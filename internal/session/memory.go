@@ -39,6 +39,9 @@ func (s *Store) OpenMemory(uid uint32) (*Store, error) {
 	} else {
 		dir, err = memdir.Folder(memdir.Places())
 	}
+	if errors.Is(err, memdir.ErrNone) {
+		return nil, refuse(Unsupported, "there is no file system in memory for temporary sessions: %v", err)
+	}
 	if err != nil {
 		return nil, err
 	}
