@@ -33,6 +33,7 @@ func TestServiceCapabilities(t *testing.T) {
 		{alice, fmt.Sprintf(`mkdir -p %s/agent/coder.d; %s send coder hi --mount %s; [ $? = 13 ]`, m.point, program, m.point)},
 		{alice, fmt.Sprintf(`%s share create mine --group 64001 --mount %s && %s send coder hi --share mine --scope shared --mount %s; [ $? = 13 ]`, program, m.point, program, m.point)},
 		{alice, fmt.Sprintf(`[ $(stat -c %%a %s/shared/mine) = 2770 ]`, m.point)},
+		{alice, fmt.Sprintf(`(echo hi; for i in $(seq 100); do grep -q hi ../../temp/t/context/pack.md && echo ok > context/pinned/seen && break; sleep 0.05; done) | %s send coder - --each-line --scope temp --session t --mount %s; [ $? = 13 ] && cat context/pinned/seen`, program, m.point)},
 		{bob, fmt.Sprintf(`! ls %s/shared/mine && ! ls %s/home/64001`, m.point, m.point)},
 		{bob, fmt.Sprintf(`! %s resume coder --share mine --mount %s`, program, m.point)},
 	} {

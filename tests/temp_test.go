@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -355,54 +356,6 @@ func TestTempFull(t *testing.T) {
 	t.Errorf("there is no room again: %v", err)
 }
 
-// held is another user's connection.
-type held struct {
-	t   *testing.T
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-func (m *mount) holdAs(uid uint32, agent string) *held {
-	m.t.Helper()
-	m.framesAs(uid, agent, `{"op":"ping"}`+"\n") // makes the helper
-	h := &held{t: m.t, cmd: asUser(uid, filepath.Join(filepath.Dir(program), "tests"))}
-	h.cmd.Env = []string{"CTXFS_TEST_CONNECT=" + m.point + "/agent/" + agent + ".sock"}
-	in, err := h.cmd.StdinPipe()
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	out, err := h.cmd.StdoutPipe()
-	if err == nil {
-		err = h.cmd.Start()
-	}
-	if err != nil {
-		m.t.Fatal(err)
-	}
-	h.in, h.out = in, bufio.NewReader(out)
-	return h
-}
-
-// say sends a frame and gives the first that comes back.
-func (h *held) say(frame string) string {
-	h.t.Helper()
-	if _, err := io.WriteString(h.in, frame+"\n"); err != nil {
-		h.t.Error(err)
-	}
-	line, err := h.out.ReadString('\n')
-	if err != nil {
-		h.t.Error(err)
-	}
-	return line
-}
-
-func (h *held) end() {
-	h.t.Helper()
-	h.in.Close()
-	_, _ = io.Copy(io.Discard, h.out)
-	_ = h.cmd.Wait()
-}
-
 // A temporary session is its owner's: no second user sees it, and of an agent that a user has no folder of, it is there too.
 func TestTempOfAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -456,6 +409,54 @@ func TestTempOfAnotherUser(t *testing.T) {
 		t.Errorf("the user's home stays: %v", err)
 	}
 	m.hidden(t, "only mine")
+}
+
+// Sessions come and end while programs work in them: no request waits for ever, and nothing is left.
+func TestTempStorm(t *testing.T) {
+	m := newCoder(t)
+	used := shmem(t)
+	stop := make(chan bool)
+	var wg sync.WaitGroup
+	for i := range 4 {
+		dir := fmt.Sprintf("%s/temp/s%d", m.agent, i%2)
+		wg.Go(func() {
+			for k := 0; ; k++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				// Each can find that the session has ended.
+				_ = tryAdd(dir+"/messages.jsonl", message("user", "by a file"))
+				_, _ = os.ReadFile(dir + "/context/pack.md")
+				_ = os.WriteFile(fmt.Sprintf("%s/context/pinned/p%d", dir, k%50), []byte("x"), 0o600)
+				_ = os.Rename(fmt.Sprintf("%s/context/pinned/p%d", dir, k%50), dir+"/context/pinned/q")
+				_ = os.MkdirAll(dir+"/context/child/c", 0o700)
+				_, _ = os.ReadDir(dir + "/context/pinned")
+				_, _ = os.ReadFile(dir + "/context/recall/file")
+				_ = write(dir+"/context/budget", "900\n")
+				_, _ = os.ReadDir(m.agent)
+			}
+		})
+	}
+	for round := range 60 {
+		c := m.client()
+		c.temp(m, fmt.Sprint("s", round%2), "x")
+		if round%4 == 0 {
+			time.Sleep(20 * time.Millisecond)
+		}
+		c.conn.Close()
+	}
+	close(stop)
+	wg.Wait()
+	gone(t, m.agent+"/temp")
+	for range 200 {
+		if shmem(t) <= used+100 {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Errorf("memory in file systems: %d KiB before, %d after", used, shmem(t))
 }
 
 // After a SIGKILL nothing is left, in memory or on disk, also while somebody has a file open.
