@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz bench bench-quality bench-dedup import-table ci clean
+.PHONY: build install install-deps demo test race lint fuzz bench bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -52,6 +52,11 @@ bench-quality:
 bench-dedup:
 	@scripts/install-deps zstd:zstd restic:restic borg:borgbackup || echo "SKIP: rows of tools that are not here"
 	$(GO) run ./internal/archive/bench
+
+# What listing, finding and making sessions costs when one agent has up to 100,000, beside the file system of the temporary
+# folder: some minutes. Rows on cold caches are root's. BENCH names rows.
+bench-sessions: install-deps build
+	$(GO) run ./internal/session/bench -rows '$(BENCH)'
 
 # Each log in ../shared/data imported through a mount: records read and written, tokens of its packs at two budgets.
 import-table: install-deps

@@ -168,6 +168,7 @@ func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: serving %s at %s; end with Ctrl-C or: ctxfs umount %s\n", m.store, point, point)
 	}
 	tellReady(nil)
+	store.Warm()
 	server.Wait()
 	return nil
 }

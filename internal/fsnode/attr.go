@@ -63,6 +63,11 @@ func setTime(a *fuse.Attr, t time.Time) { a.SetTimes(&t, &t, &t) }
 // dirAttr is for folders that ctxfs makes up, and those of the store that stand behind some of them.
 func (f *FS) dirAttr(n node, a *fuse.Attr) error {
 	a.Nlink = 2
+	if n.kind == kSession && !n.temporary() {
+		at, err := f.sessionStat(n)
+		sessionAttr(at, a)
+		return err
+	}
 	if x, err := f.session(n); err == nil {
 		at, err := x.Attr()
 		a.Mode, a.Uid, a.Gid = unix.S_IFDIR|at.Mode, at.UID, at.GID
@@ -83,6 +88,34 @@ func (f *FS) dirAttr(n node, a *fuse.Attr) error {
 		return nil
 	}
 	return f.ownedAttr(n, a)
+}
+
+func sessionAttr(at session.Attr, a *fuse.Attr) {
+	a.Ino, a.Nlink, a.Blksize = sessionIno(at.Ino), 2, 4096
+	a.Mode, a.Uid, a.Gid = unix.S_IFDIR|at.Mode, at.UID, at.GID
+	setTime(a, at.Mtime)
+}
+
+// sessionStat gives the attributes of a session's folder. A session that nobody uses is only looked at: no object is made
+// of it, since a listing may ask for very many.
+func (f *FS) sessionStat(n node) (session.Attr, error) {
+	if x := n.e.sess.Load(); x != nil {
+		return x.Attr()
+	}
+	parent, name, _ := f.table.where(n.e)
+	up, err := f.node(parent)
+	if err != nil {
+		return session.Attr{}, err
+	}
+	c, err := f.container(up)
+	if err != nil {
+		return session.Attr{}, err
+	}
+	at, err := c.Has(name)
+	if x := n.e.sess.Load(); err != nil && x != nil {
+		return x.Attr() // it was being renamed
+	}
+	return at, err
 }
 
 // ownedAttr is for what stands between home and a session: as the owner's folder in the store has it, and where that is

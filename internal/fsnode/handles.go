@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"ctxfs/internal/appendlog"
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
@@ -13,7 +14,8 @@ import (
 // handle is an open file or folder.
 type handle struct {
 	node  node
-	items []item // a folder as it was when it was opened
+	items []item       // a folder as it was when it was opened
+	dir   *beneath.Dir // of sessions: their folder in the store
 
 	// A generated or control file: the bytes that this open file shows. A control file that is open for writing
 	// changes them; mu protects that.

@@ -93,6 +93,8 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	err := w.Write(data)
 	if n := h.log.Size() - before; n > 0 {
 		h.sess.Appended(f.tree.specs[h.node.kind].name, int(n))
+	} else if err != nil {
+		h.sess.Touch() // what was written half was cut off again
 	}
 	return err
 }

@@ -22,11 +22,31 @@ func (f *FS) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *
 		}
 		return errno(f.entry(id, out))
 	}
-	_, n, err := f.child(header, name)
+	dir, err := f.node(header.NodeId)
 	if err != nil {
 		return errno(err)
 	}
-	return errno(f.entry(n.id, out))
+	if _, fixed := f.tree.byName[dir.kind][name]; dir.kind == kSessions && !fixed {
+		return errno(f.lookupSession(dir, name, out))
+	}
+	id, err := f.find(dir, name, caller(header))
+	if err != nil {
+		return errno(err)
+	}
+	return errno(f.entry(id, out))
+}
+
+func (f *FS) lookupSession(dir node, name string, out *fuse.EntryOut) error {
+	c, err := f.container(dir)
+	if err != nil {
+		return err
+	}
+	at, err := c.Has(name)
+	if err != nil {
+		return unix.ENOENT // whatever else the name may be
+	}
+	f.sessionEntry(f.table.id(kSession, dir.id, name), at, out)
+	return nil
 }
 
 // child gives the folder that a request is about, and what has the name in it.
@@ -55,13 +75,20 @@ func (f *FS) entry(id uint64, out *fuse.EntryOut) error {
 		return err
 	}
 	out.NodeId, out.Generation = id, 1
-	out.Attr.Ino = id
 	out.SetAttrTimeout(valid)
 	out.SetEntryTimeout(f.nameFor(n))
 	if n.kind.passing() || inMemory(id) {
 		f.table.looked(id >> 8)
 	}
 	return nil
+}
+
+// sessionEntry is entry for a session's folder whose attributes are known.
+func (f *FS) sessionEntry(id uint64, at session.Attr, out *fuse.EntryOut) {
+	sessionAttr(at, &out.Attr)
+	out.NodeId, out.Generation = id, 1
+	out.SetAttrTimeout(keepFor)
+	out.SetEntryTimeout(keepFor)
 }
 
 // nameFor is how long the kernel may keep a name. Names that a rename can give to another node are asked for each time.
@@ -173,11 +200,8 @@ func (f *FS) findSession(n node, name string) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	if session.CheckSessionName(name) != nil {
-		return 0, unix.ENOENT
-	}
-	if _, err := c.Session(name); err != nil {
-		return 0, err
+	if _, err := c.Has(name); err != nil {
+		return 0, unix.ENOENT // whatever else the name may be
 	}
 	return f.table.id(kSession, n.id, name), nil
 }

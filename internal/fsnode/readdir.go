@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -17,8 +18,21 @@ import (
 type item struct {
 	name string
 	mode uint32 // S_IFDIR, S_IFREG, ...
-	id   uint64 // 0: numbered when the kernel is given it
+	id   uint64 // node id; 0: numbered when the kernel is given it
+	ino  uint64 // d_ino where there is no node id yet; 0: not known
 }
+
+// inode is what readdir(3) tells as d_ino: the st_ino that stat(2) will tell.
+func (it *item) inode() uint64 {
+	if it.id != 0 {
+		return it.id
+	}
+	return it.ino
+}
+
+// sessionIno makes an inode number for a session of its folder's in the store: it is known before the session has a node
+// id, and the same after a restart. No node id ends so.
+func sessionIno(ino uint64) uint64 { return ino<<8 | 0xff }
 
 // OpenDir lists the folder as it is now.
 func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
@@ -30,12 +44,35 @@ func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse
 	if err != nil {
 		return errno(err)
 	}
-	out.Fh = f.handles.add(&handle{node: n, items: items})
+	h := &handle{node: n, items: items}
+	if n.kind == kSessions {
+		if h.dir, err = f.folder(n); err != nil {
+			return errno(err)
+		}
+	}
+	out.Fh = f.handles.add(h)
 	return fuse.OK
 }
 
+// folder opens the folder of the store behind n, to look at many names in it; nil when it is not made yet.
+func (f *FS) folder(n node) (*beneath.Dir, error) {
+	rel, err := f.rel(n)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := f.store.Dir().Sub(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return dir, err
+}
+
 // ReleaseDir ends the reading of a folder.
-func (f *FS) ReleaseDir(in *fuse.ReleaseIn) { f.handles.remove(in.Fh) }
+func (f *FS) ReleaseDir(in *fuse.ReleaseIn) {
+	if h := f.handles.remove(in.Fh); h != nil && h.dir != nil {
+		_ = h.dir.Close() // it was only looked at
+	}
+}
 
 // FsyncDir has nothing to do: names are durable when they are made.
 func (f *FS) FsyncDir(_ <-chan struct{}, _ *fuse.FsyncIn) fuse.Status { return fuse.OK }
@@ -47,8 +84,8 @@ func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList)
 		return fuse.EBADF
 	}
 	for i := in.Offset; i < uint64(len(h.items)); i++ {
-		it := h.items[i]
-		if !out.AddDirEntry(fuse.DirEntry{Name: it.name, Mode: it.mode, Ino: it.id, Off: i + 1}) {
+		it := &h.items[i]
+		if !out.AddDirEntry(fuse.DirEntry{Name: it.name, Mode: it.mode, Ino: it.inode(), Off: i + 1}) {
 			break
 		}
 	}
@@ -61,34 +98,48 @@ func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryL
 	if h == nil {
 		return fuse.EBADF
 	}
+	defer f.table.hold()()
 	for i := in.Offset; i < uint64(len(h.items)); i++ {
-		it := h.items[i]
-		e := out.AddDirLookupEntry(fuse.DirEntry{Name: it.name, Mode: it.mode, Ino: it.id, Off: i + 1})
+		it := &h.items[i]
+		e := out.AddDirLookupEntry(fuse.DirEntry{Name: it.name, Mode: it.mode, Ino: it.inode(), Off: i + 1})
 		if e == nil {
 			break
 		}
 		if it.name == "." || it.name == ".." || it.mode == unix.S_IFSOCK {
 			continue // node id 0 is no lookup; a socket is bound when it is looked up
 		}
-		if it.id == 0 {
-			it.id = f.table.id(kNamed, h.node.id, it.name)
-		}
-		if err := f.entry(it.id, e); err != nil {
+		if err := f.listed(h, it, e); err != nil {
 			*e = fuse.EntryOut{} // it went away meanwhile: node id 0 is no lookup
 		}
 	}
 	return fuse.OK
 }
 
+// listed is entry for a name of a folder that is being read.
+func (f *FS) listed(h *handle, it *item, e *fuse.EntryOut) error {
+	switch {
+	case it.id != 0:
+		return f.entry(it.id, e)
+	case h.node.kind != kSessions || h.dir == nil:
+		return f.entry(f.table.id(kNamed, h.node.id, it.name), e)
+	}
+	at, err := session.AttrIn(h.dir, it.name)
+	if err != nil {
+		return err
+	}
+	f.sessionEntry(f.table.id(kSession, h.node.id, it.name), at, e)
+	return nil
+}
+
 // list gives a folder's names.
 func (f *FS) list(n node, by session.Caller) ([]item, error) {
-	items := []item{{".", unix.S_IFDIR, n.id}, {"..", unix.S_IFDIR, f.up(n)}}
+	items := []item{{name: ".", mode: unix.S_IFDIR, id: n.id}, {name: "..", mode: unix.S_IFDIR, id: f.up(n)}}
 	for _, k := range f.tree.children[n.kind] {
 		mode := uint32(unix.S_IFREG)
 		if s := f.tree.specs[k]; s.class == cDir || s.class == cPlain {
 			mode = unix.S_IFDIR
 		}
-		items = append(items, item{f.tree.specs[k].name, mode, n.part(k)})
+		items = append(items, item{name: f.tree.specs[k].name, mode: mode, id: n.part(k)})
 	}
 	more, err := f.listMore(n, by)
 	return append(items, more...), err
@@ -120,7 +171,7 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 	case kTemps:
 		return f.listTempSessions(n)
 	case kSessions:
-		return f.listDirs(n, kSession, session.CheckSessionName)
+		return f.listSessions(n)
 	case kByCWD:
 		return f.listNamed(n, func() ([]string, error) {
 			c, err := f.container(n)
@@ -164,8 +215,25 @@ func (f *FS) listDirs(n node, k kind, check func(string) error) ([]item, error) 
 	var items []item
 	for _, e := range entries {
 		if e.IsDir() && check(e.Name()) == nil {
-			items = append(items, item{e.Name(), unix.S_IFDIR, f.table.id(k, n.id, e.Name())})
+			items = append(items, item{name: e.Name(), mode: unix.S_IFDIR, id: f.table.id(k, n.id, e.Name())})
 		}
+	}
+	return items, err
+}
+
+// listSessions numbers nothing: there may be very many, and whoever lists them may want their names only.
+func (f *FS) listSessions(n node) (items []item, err error) {
+	rel, err := f.rel(n)
+	if err != nil {
+		return nil, err
+	}
+	err = f.store.Dir().Scan(rel, func(e beneath.Found) {
+		if e.Type == unix.DT_DIR && session.CheckSessionName(e.Name) == nil {
+			items = append(items, item{name: e.Name, mode: unix.S_IFDIR, ino: sessionIno(e.Ino)})
+		}
+	})
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil // it is not made yet
 	}
 	return items, err
 }
@@ -173,14 +241,14 @@ func (f *FS) listDirs(n node, k kind, check func(string) error) ([]item, error) 
 // listHomes shows the caller's own home, and root all of them.
 func (f *FS) listHomes(n node, by session.Caller) ([]item, error) {
 	own := strconv.FormatUint(uint64(by.UID), 10)
-	items := []item{{own, unix.S_IFDIR, f.table.id(kOwner, n.id, own)}}
+	items := []item{{name: own, mode: unix.S_IFDIR, id: f.table.id(kOwner, n.id, own)}}
 	if by.UID != 0 {
 		return items, nil
 	}
 	entries, err := f.entries(n)
 	for _, e := range entries {
 		if _, ok := homeUID(e.Name()); ok && e.IsDir() && e.Name() != own {
-			items = append(items, item{e.Name(), unix.S_IFDIR, f.table.id(kOwner, n.id, e.Name())})
+			items = append(items, item{name: e.Name(), mode: unix.S_IFDIR, id: f.table.id(kOwner, n.id, e.Name())})
 		}
 	}
 	return items, err
@@ -209,7 +277,7 @@ func (f *FS) listPlain(n node) ([]item, error) {
 		case e.Type()&fs.ModeSymlink != 0:
 			mode = unix.S_IFLNK
 		}
-		items = append(items, item{e.Name(), mode, f.table.id(kPlain, n.id, e.Name())})
+		items = append(items, item{name: e.Name(), mode: mode, id: f.table.id(kPlain, n.id, e.Name())})
 	}
 	return items, err
 }

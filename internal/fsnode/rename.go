@@ -34,7 +34,7 @@ func (f *FS) rename(from node, oldName string, to node, newName string, flags ui
 		return err
 	}
 	if n.kind == kSession {
-		return f.renameSession(from, oldName, to, newName)
+		return f.renameSession(n, from, oldName, to, newName)
 	}
 	over, fixed := f.tree.byName[to.kind][newName]
 	switch {
@@ -50,12 +50,15 @@ func (f *FS) rename(from node, oldName string, to node, newName string, flags ui
 	return f.renamePlain(n, from, oldName, to, newName, flags)
 }
 
-func (f *FS) renameSession(from node, oldName string, to node, newName string) error {
+func (f *FS) renameSession(n, from node, oldName string, to node, newName string) error {
 	if to.id != from.id {
 		return unix.EPERM // a session keeps its agent and its owner
 	}
 	c, err := f.container(from)
 	if err != nil {
+		return err
+	}
+	if _, err := f.session(n); err != nil { // who asks for its attributes meanwhile finds it by its object
 		return err
 	}
 	if err := c.Rename(oldName, newName); err != nil {
@@ -91,6 +94,7 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 		return err
 	}
 	f.table.become(from.id, oldName, target)
+	defer f.touch(from)
 	return s.Dir().Unlink(rel)
 }
 

@@ -116,6 +116,7 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 		if err := s.MakeDirs(rel, session.Caller{UID: in.InHeader.Uid, GID: in.InHeader.Gid}); err != nil {
 			return err
 		}
+		f.touch(n)
 	}
 	dir := s.Dir()
 	if size, ok := in.GetSize(); ok {

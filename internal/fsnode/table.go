@@ -2,8 +2,6 @@ package fsnode
 
 import (
 	"bufio"
-	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -43,6 +41,30 @@ type table struct {
 	byID  map[uint64]*entry
 	ids   map[tableKey]uint64
 	file  *os.File // nil: not kept
+
+	held int    // who gives out many numbers and writes them at the end
+	out  []byte // what is still to be written
+}
+
+// hold has the numbers that are given out until the function that it gives is called written in one piece.
+func (t *table) hold() (done func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.held++
+	return func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.held--
+		t.flush()
+	}
+}
+
+// flush writes what is to be written; mu is held. A number that cannot be kept only costs a new one after a restart.
+func (t *table) flush() {
+	if t.held == 0 && len(t.out) > 0 {
+		_, _ = t.file.Write(t.out)
+		t.out = t.out[:0]
+	}
 }
 
 // newTable reads the numbers that f holds and goes on writing there.
@@ -78,11 +100,12 @@ func (t *table) compact() error {
 		nums = append(nums, num)
 	}
 	slices.Sort(nums)
-	w := bufio.NewWriter(t.file)
 	for _, num := range nums {
-		writeEntry(w, num, t.byID[num])
+		t.out = appendEntry(t.out, num, t.byID[num])
 	}
-	return w.Flush()
+	_, err := t.file.Write(t.out)
+	t.out = nil
+	return err
 }
 
 // replay takes one line of the file: `num kind parent name`, the name quoted. A line that a crash tore is passed over.
@@ -112,13 +135,17 @@ func (t *table) replay(line string) {
 
 func (t *table) write(num uint64, e *entry) {
 	if t.file != nil && num < firstTemp {
-		writeEntry(t.file, num, e)
+		t.out = appendEntry(t.out, num, e)
+		t.flush()
 	}
 }
 
-// writeEntry writes one line. A number that cannot be kept only costs a new one after a restart.
-func writeEntry(w io.Writer, num uint64, e *entry) {
-	_, _ = fmt.Fprintf(w, "%d %d %d %s\n", num, e.kind, e.parent, strconv.Quote(e.name))
+// appendEntry adds one line of the file to b.
+func appendEntry(b []byte, num uint64, e *entry) []byte {
+	b = append(strconv.AppendUint(b, num, 10), ' ')
+	b = append(strconv.AppendUint(b, uint64(e.kind), 10), ' ')
+	b = append(strconv.AppendUint(b, e.parent, 10), ' ')
+	return append(strconv.AppendQuote(b, e.name), '\n')
 }
 
 // id gives the node id of a thing, numbering it when it is new.
@@ -136,8 +163,8 @@ func (t *table) id(k kind, parent uint64, name string) uint64 {
 	if num, ok := t.ids[key]; ok && t.byID[num].kind == k {
 		return num<<8 | uint64(k)
 	}
-	e := &entry{kind: k, parent: parent, name: name}
-	num = t.number(e)
+	e := &entry{kind: k, parent: parent, name: strings.Clone(name)} // it may be a part of a whole listing
+	num, key.name = t.number(e), e.name
 	t.byID[num], t.ids[key] = e, num
 	if !k.passing() {
 		t.write(num, e)

@@ -149,7 +149,7 @@ func (f *FS) listTemps(n node) ([]item, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	return []item{{f.tree.specs[kTemps].name, unix.S_IFDIR, n.part(kTemps)}}, err
+	return []item{{name: f.tree.specs[kTemps].name, mode: unix.S_IFDIR, id: n.part(kTemps)}}, err
 }
 
 // findTemp finds a temporary session. A name that was another's before has another node.
@@ -184,7 +184,7 @@ func (f *FS) listTempSessions(n node) ([]item, error) {
 	var items []item
 	for _, e := range entries {
 		if id, err := f.findTemp(n, e.Name()); err == nil { // else it has ended meanwhile
-			items = append(items, item{e.Name(), unix.S_IFDIR, id})
+			items = append(items, item{name: e.Name(), mode: unix.S_IFDIR, id: id})
 		}
 	}
 	return items, err

@@ -2,6 +2,7 @@ package fsnode
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
@@ -14,8 +15,12 @@ const tokensAttr = "user.ctxfs.tokens"
 // maxCount is the largest plain file that is counted, in bytes: 64 MiB. A larger one: EFBIG.
 const maxCount = 64 << 20
 
-// GetXAttr gives user.ctxfs.tokens of any file.
+// GetXAttr gives user.ctxfs.tokens of any file. Of other classes than "user." there are none at all, and that is said as
+// xattr(7) has it: ls -l then asks for the security and ACL attributes of one file, and not of each.
 func (f *FS) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
+	if !strings.HasPrefix(attr, "user.") {
+		return 0, fuse.Status(unix.EOPNOTSUPP)
+	}
 	if attr != tokensAttr {
 		return 0, fuse.ENOATTR
 	}

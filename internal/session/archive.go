@@ -32,6 +32,7 @@ func (x *Session) Archive() (Archived, error) {
 		return done, err
 	}
 	defer cold.Close()
+	defer x.Touch() // its folder's time is put back, which an error may prevent
 	for _, name := range []string{Messages, Events} {
 		n, err := x.archiveLog(cold, name)
 		done.Bytes += n
@@ -132,6 +133,7 @@ func (x *Session) swapFor(name string, log *appendlog.Log, ix *archive.Index, si
 // Unarchive gives the logs of a session that nobody has open their plain files back. Their cold bytes stay until gc
 // finds that nothing needs them.
 func (x *Session) Unarchive() error {
+	defer x.Touch()
 	for _, name := range []string{Messages, Events} {
 		if !x.IsArchived(name) {
 			continue

@@ -4,7 +4,12 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+
+	"ctxfs/internal/beneath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Scope says who may see a session (Session ABI, scope).
@@ -72,17 +77,43 @@ func (c *Container) RootRel() string { return path.Join(c.Rel, "root") }
 
 // Names lists c's sessions in name order.
 func (c *Container) Names() ([]string, error) {
-	entries, err := c.store.dir.ReadDir(c.SessionsRel())
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		if e.IsDir() && CheckSessionName(e.Name()) == nil {
-			names = append(names, e.Name())
+	names, err := c.names()
+	slices.Sort(names)
+	return names, err
+}
+
+func (c *Container) names() (names []string, err error) {
+	err = c.store.dir.Scan(c.SessionsRel(), func(f beneath.Found) {
+		if f.Type == unix.DT_DIR && CheckSessionName(f.Name) == nil {
+			names = append(names, strings.Clone(f.Name))
 		}
+	})
+	return names, err
+}
+
+// Has gives the attributes of the session of that name, or why there is none.
+func (c *Container) Has(name string) (Attr, error) {
+	if err := CheckSessionName(name); err != nil {
+		return Attr{}, err
 	}
-	return names, nil
+	st, err := c.store.dir.Stat(path.Join(c.SessionsRel(), name))
+	return sessionAttr(&st, name, err)
+}
+
+// AttrIn is Has for one of the names in dir, a folder of sessions.
+func AttrIn(dir *beneath.Dir, name string) (Attr, error) {
+	st, err := dir.StatAt(name)
+	return sessionAttr(&st, name, err)
+}
+
+func sessionAttr(st *unix.Stat_t, name string, err error) (Attr, error) {
+	if err != nil {
+		return Attr{}, err
+	}
+	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return Attr{}, refuse(NotFound, "%s is not a session", name)
+	}
+	return attrOf(st), nil
 }
 
 // Create makes a session. Its files other than the logs and meta.json come into being when they are written.
@@ -153,7 +184,7 @@ func (c *Container) Rename(oldName, newName string) error {
 		return err
 	}
 	c.store.rekey(x, newName)
-	c.idx.rename(oldName, newName)
+	c.idx.touch(oldName, newName)
 	x.Touch() // packs name their session
 	return c.store.dir.Sync(c.SessionsRel())
 }

@@ -188,7 +188,6 @@ func (x *Session) RemoveControl(name string) error {
 // controlChanged does what follows from a change.
 func (x *Session) controlChanged(name string, old, now []byte) {
 	x.Touch()
-	x.c.idx.touch(x.Name())
 	if name == "state" && string(old) != string(now) {
 		_ = x.Event("ctxfs.session.state", map[string]any{"from": trimmed(old, "idle"), "to": trimmed(now, "")}) // the change itself is done
 	}
@@ -301,5 +300,6 @@ func (x *Session) PutPlain(rel string, data []byte) error {
 	if err != nil {
 		return err
 	}
+	defer x.Touch()
 	return x.store.dir.WriteFile(rel, data, perm, own)
 }

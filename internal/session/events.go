@@ -38,6 +38,7 @@ func (x *Session) eventLocked(kind string, data map[string]any) error {
 	if err := l.Commit(append(line, '\n')); err != nil {
 		return err
 	}
+	x.c.idx.touch(x.Name())
 	x.changed(Events)
 	return nil
 }

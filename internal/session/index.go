@@ -1,151 +1,139 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"maps"
-	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // index knows a container's sessions by time and by cwd. It is read from the store when it is first asked, and kept
 // up by touch afterwards: what a question costs does not grow with the number of sessions, but for the bytes of a list.
+// Nothing of it is stored: whatever happened to the store while no daemon held it, the index is what the files say.
 type index struct {
 	c *Container
 
-	mu     sync.Mutex // protects what is below
+	touched sync.Mutex      // protects the next two; a leaf, so that nobody who appends waits for a load
+	watched bool            // a load has begun: from now on changes must be known
+	dirty   map[string]bool // to be read from the store again
+
+	mu     sync.Mutex // protects what is below; held over reads of the store
 	loaded bool
 	all    map[string]*entry
-	order  []*entry        // newest first; equal times in name order
-	list   []byte          // index/list; nil: to be made from order
-	dirty  map[string]bool // to be read from the store again
+	order  []*entry // newest first; equal times in name order
+	list   []byte   // index/list; nil: to be made from order
 }
 
+// entry is small: an agent may have very many sessions.
 type entry struct {
-	name    string
-	updated time.Time
-	key     string // of its cwd, as in index/by-cwd
+	name string
+	sec  int64  // when it was updated
+	key  uint64 // of its cwd, as in index/by-cwd
+	nsec int32
 }
 
 // byTime orders entries newest first.
 func byTime(a, b *entry) int {
-	if d := b.updated.Compare(a.updated); d != 0 {
-		return d
-	}
-	return strings.Compare(a.name, b.name)
+	return cmp.Or(cmp.Compare(b.sec, a.sec), cmp.Compare(b.nsec, a.nsec), strings.Compare(a.name, b.name))
 }
 
-func (ix *index) init(c *Container) {
-	ix.c, ix.all, ix.dirty = c, map[string]*entry{}, map[string]bool{}
-}
+func (e *entry) set(updated time.Time) { e.sec, e.nsec = updated.Unix(), int32(updated.Nanosecond()) }
 
-// touch says that a session changed or came.
-func (ix *index) touch(name string) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if ix.loaded {
-		ix.dirty[name] = true
+func (ix *index) init(c *Container) { ix.c = c }
+
+// touch says that sessions changed, came or went: once it is so, not before.
+func (ix *index) touch(names ...string) {
+	ix.touched.Lock()
+	defer ix.touched.Unlock()
+	if !ix.watched {
+		return
+	}
+	for _, n := range names {
+		ix.dirty[n] = true
 	}
 }
 
-func (ix *index) rename(oldName, newName string) {
-	ix.mu.Lock()
-	defer ix.mu.Unlock()
-	if ix.loaded {
-		ix.dirty[oldName], ix.dirty[newName] = true, true
-	}
+// watch has changes noted from now on.
+func (ix *index) watch() {
+	ix.touched.Lock()
+	defer ix.touched.Unlock()
+	ix.watched, ix.dirty = true, map[string]bool{}
 }
+
+// take gives the names of what changed since the last time.
+func (ix *index) take() []string {
+	ix.touched.Lock()
+	defer ix.touched.Unlock()
+	if len(ix.dirty) == 0 {
+		return nil
+	}
+	names := slices.Collect(maps.Keys(ix.dirty))
+	clear(ix.dirty)
+	return names
+}
+
+// few is how many changes are entered one by one: each moves a part of the order. More are sorted in.
+const few = 32
 
 // refresh reads what changed; mu is held.
 func (ix *index) refresh() error {
 	if !ix.loaded {
-		return ix.load()
+		if err := ix.load(); err != nil {
+			return err
+		}
 	}
-	for n := range ix.dirty {
+	names := ix.take()
+	for i, n := range names {
 		e, err := ix.c.entry(n)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			ix.touch(names[i:]...)
+			if i > few {
+				ix.sort()
+			}
 			return err
 		}
-		ix.put(n, e)
-		delete(ix.dirty, n)
+		ix.put(n, e, len(names) <= few)
+	}
+	if len(names) > few {
+		ix.sort()
 	}
 	return nil
 }
 
-// load reads all sessions.
-func (ix *index) load() error {
-	names, err := ix.c.Names()
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+// put gives the session called name the entry e; nil takes it out. Unless inOrder, the caller sorts afterwards.
+func (ix *index) put(name string, e *entry, inOrder bool) {
+	old := ix.all[name]
+	if old != nil && e != nil && *old == *e {
+		return
 	}
-	for _, n := range names {
-		e, err := ix.c.entry(n)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			clear(ix.all)
-			return err
-		}
-		ix.all[n] = e
-	}
-	ix.order = slices.SortedFunc(maps.Values(ix.all), byTime)
-	ix.list, ix.loaded = nil, true
-	clear(ix.dirty)
-	return nil
-}
-
-// put gives the session called name the entry e; nil takes it out.
-func (ix *index) put(name string, e *entry) {
-	if old := ix.all[name]; old != nil {
+	ix.list = nil
+	if old != nil && inOrder {
 		if i, ok := slices.BinarySearchFunc(ix.order, old, byTime); ok {
 			ix.order = slices.Delete(ix.order, i, i+1)
 		}
-		delete(ix.all, name)
 	}
-	if e != nil {
+	if e == nil {
+		delete(ix.all, name)
+		return
+	}
+	ix.all[name] = e
+	if inOrder {
 		i, _ := slices.BinarySearchFunc(ix.order, e, byTime)
 		ix.order = slices.Insert(ix.order, i, e)
-		ix.all[name] = e
 	}
+}
+
+// sort makes the order anew.
+func (ix *index) sort() {
+	ix.order = slices.AppendSeq(ix.order[:0], maps.Values(ix.all))
+	slices.SortFunc(ix.order, byTime)
 	ix.list = nil
-}
-
-// entry reads one session's time and cwd.
-func (c *Container) entry(name string) (*entry, error) {
-	rel := path.Join(c.SessionsRel(), name)
-	updated, err := c.store.updated(rel)
-	if err != nil {
-		return nil, err
-	}
-	cwd := "/"
-	data, err := c.store.dir.ReadFile(path.Join(rel, "cwd"), unix.PathMax)
-	if err == nil { // one that is not there, or was damaged past ctxfs, is the default: it must not hide other sessions
-		cwd = strings.TrimSuffix(string(data), "\n")
-	}
-	return &entry{name: name, updated: updated, key: CWDKey(cwd)}, nil
-}
-
-// updated is when the session at rel last changed: the newest of its history and its own files.
-func (s *Store) updated(rel string) (time.Time, error) {
-	st, err := s.dir.Stat(rel)
-	if err != nil {
-		return time.Time{}, err
-	}
-	newest := timeOf(st.Mtim) // files that are replaced by rename show here too
-	for _, f := range []string{Messages, Events} {
-		if _, t, err := s.logStat(rel, f); err == nil && t.After(newest) {
-			newest = t
-		}
-	}
-	return newest, nil
 }
 
 // look calls fn with the sessions, newest first.
@@ -173,6 +161,11 @@ func (c *Container) List() (names []string, err error) {
 func (c *Container) ListFile() (data []byte, err error) {
 	err = c.look(func(order []*entry) {
 		if c.idx.list == nil {
+			size := 0
+			for _, e := range order {
+				size += len(e.name) + 1
+			}
+			c.idx.list = make([]byte, 0, size)
 			for _, e := range order {
 				c.idx.list = append(append(c.idx.list, e.name...), '\n')
 			}
@@ -192,10 +185,12 @@ func (c *Container) Current() (name string, err error) {
 	return name, err
 }
 
-// ByCWD gives the session of a by-cwd key that was updated last.
+// ByCWD gives the session of a by-cwd key that was updated last. Two directories may have one key: who looks for a
+// directory checks the session's own cwd.
 func (c *Container) ByCWD(key string) (name string, err error) {
+	want, ok := parseKey(key)
 	err = c.look(func(order []*entry) {
-		if i := slices.IndexFunc(order, func(e *entry) bool { return e.key == key }); i >= 0 {
+		if i := slices.IndexFunc(order, func(e *entry) bool { return e.key == want }); ok && i >= 0 {
 			name = order[i].name
 		}
 	})
@@ -206,19 +201,32 @@ func (c *Container) ByCWD(key string) (name string, err error) {
 }
 
 // CWDKeys lists the by-cwd keys, sorted.
-func (c *Container) CWDKeys() ([]string, error) {
-	keys := map[string]bool{}
-	err := c.look(func(order []*entry) {
+func (c *Container) CWDKeys() (keys []string, err error) {
+	all := map[uint64]bool{}
+	err = c.look(func(order []*entry) {
 		for _, e := range order {
-			keys[e.key] = true
+			all[e.key] = true
 		}
 	})
-	return slices.Sorted(maps.Keys(keys)), err
+	for _, k := range slices.Sorted(maps.Keys(all)) {
+		keys = append(keys, showKey(k))
+	}
+	return keys, err
 }
 
 // CWDKey names a cwd in index/by-cwd: the FNV-1a 64-bit hash of its bytes (design: section 7).
-func CWDKey(cwd string) string {
+func CWDKey(cwd string) string { return showKey(cwdKey(cwd)) }
+
+func cwdKey(cwd string) uint64 {
 	h := fnv.New64a()
 	h.Write([]byte(cwd)) // never fails (hash.Hash)
-	return fmt.Sprintf("cwd-%016x", h.Sum64())
+	return h.Sum64()
+}
+
+func showKey(k uint64) string { return fmt.Sprintf("cwd-%016x", k) }
+
+// parseKey reads a key as showKey writes it, and in no other form.
+func parseKey(key string) (k uint64, ok bool) {
+	n, err := fmt.Sscanf(key, "cwd-%016x", &k)
+	return k, n == 1 && err == nil && showKey(k) == key
 }

@@ -8,6 +8,7 @@ import (
 	"path"
 
 	"ctxfs/internal/appendlog"
+	"ctxfs/internal/beneath"
 
 	"golang.org/x/sys/unix"
 )
@@ -63,8 +64,15 @@ func (x *Session) openLog(name string) (*appendlog.Log, error) {
 		x.tellDamage(name, 0, err)
 		return nil, err
 	}
-	x.logs[name] = l
+	x.opened(name, l)
 	return l, nil
+}
+
+func (x *Session) opened(name string, l *appendlog.Log) {
+	if x.logs == nil { // most sessions are never opened
+		x.logs = map[string]*appendlog.Log{}
+	}
+	x.logs[name] = l
 }
 
 // viewLog opens a log to look at.
@@ -75,7 +83,7 @@ func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 	}
 	f, err := x.store.dir.OpenFile(rel, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) && x.store.exists(x.rel()) {
-		f, err = emptyLog() // a session that was made by hand, or nothing was appended since it was archived
+		f, err = noLog() // a session that was made by hand, or nothing was appended since it was archived
 	}
 	if err != nil {
 		return nil, err
@@ -87,8 +95,8 @@ func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 	return l, err
 }
 
-// emptyLog gives a file without a name that stands for a log that is not there.
-func emptyLog() (*os.File, error) {
+// noLog gives a file without a name that stands for a log that is not there.
+func noLog() (*os.File, error) {
 	fd, err := unix.MemfdCreate("empty log", unix.MFD_CLOEXEC)
 	if err != nil {
 		return nil, &os.SyscallError{Syscall: "memfd_create", Err: err}
@@ -114,7 +122,7 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 		}
 	}
 	if !x.store.exists(rel) { // a session that was made by hand, or the first use since it was archived
-		if err := x.emptyFile(rel, perm, own); err != nil {
+		if err := x.emptyLog(rel, perm, own); err != nil {
 			return nil, err
 		}
 	}
@@ -134,10 +142,28 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	}
 	l.SetQuarantine(func(data []byte, why error) error { return x.quarantine(name, data, why) })
 	if torn != nil {
-		x.logs[name] = l
+		x.Touch() // its end was cut off
+		x.opened(name, l)
 		_ = torn() // the line is kept; that no event tells of it must not keep the log shut
 	}
 	return l, nil
+}
+
+// emptyLog makes a log of which nothing is there. A session that was made by hand is as old as before: it may only have
+// been looked at.
+func (x *Session) emptyLog(rel string, perm uint32, own beneath.Owner) error {
+	if path.Dir(rel) != x.rel() {
+		return x.emptyFile(rel, perm, own) // behind archived bytes, an empty file has no say
+	}
+	a, err := x.attr()
+	if err != nil {
+		return err
+	}
+	defer x.Touch()
+	if err := x.emptyFile(rel, perm, own); err != nil {
+		return err
+	}
+	return errors.Join(x.setTime(rel, a.Mtime), x.setTime(x.rel(), a.Mtime))
 }
 
 // quarantine keeps what may not enter a log, and says so in events.jsonl.
@@ -231,5 +257,5 @@ func (x *Session) drop() {
 		_ = l.Close() // nothing is buffered in the process
 		delete(x.logs, name)
 	}
-	x.fold, x.cache = nil, map[string]view{}
+	x.fold, x.cache = nil, nil
 }

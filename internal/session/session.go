@@ -68,19 +68,15 @@ func (c *Container) Session(name string) (*Session, error) {
 		m.tree.RLock()
 		defer m.tree.RUnlock()
 	}
-	st, err := c.store.dir.Stat(rel)
-	if err != nil {
+	if _, err := c.Has(name); err != nil {
 		return nil, err
-	}
-	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
-		return nil, refuse(NotFound, "%s is not a session", rel)
 	}
 	return c.store.keep(c, name), nil
 }
 
 // keep makes the session's object, or gives the one that another caller made first.
 func (s *Store) keep(c *Container, name string) *Session {
-	x := &Session{store: s, c: c, logs: map[string]*appendlog.Log{}, cache: map[string]view{}, counts: map[string]*counter{}}
+	x := &Session{store: s, c: c}
 	x.name.Store(&name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -122,6 +118,7 @@ type Attr struct {
 	UID, GID uint32
 	Mode     uint32 // permission bits of the directory
 	Mtime    time.Time
+	Ino      uint64 // in the store's file system
 }
 
 // Attr reads the session directory's attributes.
@@ -165,7 +162,11 @@ func (x *Session) attr() (Attr, error) {
 	if err != nil {
 		return Attr{}, err
 	}
-	return Attr{UID: st.Uid, GID: st.Gid, Mode: st.Mode & 0o7777, Mtime: timeOf(st.Mtim)}, nil
+	return attrOf(&st), nil
+}
+
+func attrOf(st *unix.Stat_t) Attr {
+	return Attr{UID: st.Uid, GID: st.Gid, Mode: st.Mode & 0o7777, Mtime: timeOf(st.Mtim), Ino: st.Ino}
 }
 
 func timeOf(t unix.Timespec) time.Time { return time.Unix(t.Sec, t.Nsec).UTC() }
@@ -229,8 +230,11 @@ func newID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Touch says that a file that packs are built from (pinned, child) changed.
-func (x *Session) Touch() { x.ctl.Add(1) }
+// Touch says that a file that packs are built from (pinned, child) changed, or a name in the session's folder.
+func (x *Session) Touch() {
+	x.ctl.Add(1)
+	x.c.idx.touch(x.Name())
+}
 
 // changed tells the kernel's side of a change that the kernel did not make.
 func (x *Session) changed(name string) {

@@ -56,7 +56,7 @@ func (s *Store) Count() (int64, error) {
 	}
 	n := int64(0)
 	err := s.EachContainer(func(c *Container) error {
-		names, err := c.Names()
+		names, err := c.names()
 		n += int64(len(names))
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil

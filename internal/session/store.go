@@ -54,7 +54,8 @@ type Store struct {
 	memMu    sync.Mutex
 	memories map[uint32]*Store // by user; memMu protects it, and is a leaf but for their mu
 
-	later sync.WaitGroup // what cannot be done under the locks of who asks for it; Close waits
+	closing atomic.Bool    // what reads much stops
+	later   sync.WaitGroup // what cannot be done under the locks of who asks for it; Close waits
 
 	coldMu sync.Mutex                   // protects colds; a leaf
 	colds  map[string]*chunkstore.Store // by owner, open to read archived logs
@@ -161,6 +162,7 @@ func (s *Store) takeLock() error {
 
 // Close closes all logs and gives the lock back.
 func (s *Store) Close() error {
+	s.closing.Store(true)
 	err := s.closeMemories()
 	s.later.Wait()
 	s.mu.Lock()

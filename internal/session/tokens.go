@@ -24,6 +24,9 @@ func (x *Session) LogTokens(name string) (int, error) {
 	c := x.counts[name]
 	if c == nil {
 		c = &counter{}
+		if x.counts == nil {
+			x.counts = map[string]*counter{}
+		}
 		x.counts[name] = c
 	}
 	err = c.extend(log, x.store.enc)

@@ -70,7 +70,7 @@ func (x *Session) ready() (done func(), err error) {
 	}
 	if x.fold == nil || x.fold.log != log || x.fold.tokens != enc.Name() {
 		x.fold = &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name()}
-		clear(x.cache)
+		x.cache = map[string]view{}
 	}
 	if err := x.fold.catchUp(); err != nil {
 		x.Release()

@@ -1,0 +1,154 @@
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ctxfs/internal/beneath"
+
+	"golang.org/x/sys/unix"
+)
+
+// load reads all sessions; mu is held.
+func (ix *index) load() error {
+	ix.watch() // before the names are read: what changes while they are is read again
+	names, err := ix.c.names()
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	entries := make([]entry, len(names))
+	found, err := ix.c.readEntries(names, entries)
+	if err != nil {
+		return err
+	}
+	ix.all, ix.order = make(map[string]*entry, len(names)), make([]*entry, 0, len(names))
+	for i := range entries {
+		if e := &entries[i]; found[i] {
+			ix.all[e.name] = e
+			ix.order = append(ix.order, e)
+		}
+	}
+	slices.SortFunc(ix.order, byTime)
+	ix.list, ix.loaded = nil, true
+	return nil
+}
+
+// readers is how many threads read the sessions of an index: on a disk that must be waited for, more than processors.
+const readers = 8
+
+// readEntries reads the sessions of those names, and tells which are there.
+func (c *Container) readEntries(names []string, entries []entry) (found []bool, err error) {
+	const share = 64 // of the names, that one reader takes at a time
+	found = make([]bool, len(names))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	errs := make([]error, min(readers, 1+len(names)/share))
+	for r := range errs {
+		wg.Go(func() {
+			var buf [unix.PathMax + 1]byte
+			for errs[r] == nil {
+				from := int(next.Add(share)) - share
+				if from >= len(names) {
+					return
+				}
+				for i := from; i < min(from+share, len(names)) && errs[r] == nil; i++ {
+					found[i], errs[r] = c.readEntry(names[i], &entries[i], buf[:])
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return found, errors.Join(errs...)
+}
+
+// errClosed ends what reads a whole store when the store is closed.
+var errClosed = errors.New("the store is being closed")
+
+// readEntry reads one session into e, unless it is not there.
+func (c *Container) readEntry(name string, e *entry, buf []byte) (found bool, err error) {
+	if c.store.closing.Load() {
+		return false, errClosed
+	}
+	rel := path.Join(c.SessionsRel(), name)
+	err = c.store.dir.Look(rel, func(f beneath.Folder) error {
+		updated, err := c.store.updatedIn(f, rel)
+		if err != nil {
+			return err
+		}
+		e.name = name
+		e.set(updated)
+		cwd := "/"
+		// A cwd that is not there, or was damaged past ctxfs, is the default: it must not hide other sessions.
+		if data, err := f.ReadAll("cwd", buf); err == nil {
+			cwd = strings.TrimSuffix(string(data), "\n")
+		}
+		e.key = cwdKey(cwd)
+		return nil
+	})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
+		return false, nil // it went away, or is none
+	}
+	return err == nil, err
+}
+
+// entry reads one session; nil: it is not there.
+func (c *Container) entry(name string) (*entry, error) {
+	if CheckSessionName(name) != nil {
+		return nil, nil
+	}
+	var e entry
+	found, err := c.readEntry(name, &e, make([]byte, unix.PathMax+1))
+	if !found {
+		return nil, err
+	}
+	return &e, nil
+}
+
+// updated is when the session at rel last changed: the newest of its history and its own files.
+func (s *Store) updated(rel string) (t time.Time, err error) {
+	err = s.dir.Look(rel, func(f beneath.Folder) error { t, err = s.updatedIn(f, rel); return err })
+	return t, err
+}
+
+func (s *Store) updatedIn(f beneath.Folder, rel string) (time.Time, error) {
+	st, err := f.Stat()
+	if err != nil {
+		return time.Time{}, err
+	}
+	newest := timeOf(st.Mtim) // files that are replaced by rename show here too
+	for _, log := range []string{Messages, Events} {
+		st, err := f.StatAt(log)
+		t := timeOf(st.Mtim)
+		if err == unix.ENOENT { // it may be archived
+			_, t, err = s.logStat(rel, log)
+		}
+		if err == nil && t.After(newest) {
+			newest = t
+		}
+	}
+	return newest, nil
+}
+
+// maxWarm is how many sessions Warm reads at most: they take memory, about 100 bytes each, whether anybody asks or not.
+const maxWarm = 300_000
+
+// Warm begins to read the indexes of the store's agents, in the background, so that the first question need not wait for
+// it. What it could not read is read, and its error told, when somebody asks.
+func (s *Store) Warm() {
+	s.later.Go(func() {
+		left := maxWarm
+		_ = s.EachContainer(func(c *Container) error {
+			_ = c.look(func(order []*entry) { left -= len(order) })
+			if left <= 0 {
+				return errClosed
+			}
+			return nil
+		})
+	})
+}
