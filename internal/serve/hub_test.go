@@ -206,6 +206,55 @@ func TestTemps(t *testing.T) {
 	t.Error("it outlived its connection")
 }
 
+// Who follows a temporary session, however slowly, gets all of it before its end.
+func TestTempIsFollowedToItsEnd(t *testing.T) {
+	b := newBench(t, DefaultLimits())
+	c, slow := b.dial(), b.dial()
+	c.say(`{"op":"send","id":"m","scope":"temp","input":"first"}`)
+	c.until()
+	slow.say(`{"op":"follow","scope":"temp"}`)
+	if r := slow.next(); r.Type != frames.Start {
+		t.Fatalf("%+v", r)
+	}
+	const more = 150
+	for i := range more {
+		c.say(`{"op":"send","id":"m%d","scope":"temp","input":"%s"}`, i, strings.Repeat("x", 100<<10))
+		if got := c.until(); got != "start, error EHOSTDOWN, done error" {
+			t.Fatal(got)
+		}
+	}
+	c.conn.Close()
+	for range 1000 {
+		if b.hub.store.Temporary() == 0 {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	n, ends := 0, 0
+	for {
+		r := slow.next()
+		switch {
+		case r.Type == frames.Message:
+			if n++; r.N != n {
+				t.Fatalf("record %d came as the %d.", r.N, n)
+			}
+			continue
+		case r.Type == frames.Done && r.Run != "":
+			ends++
+			continue
+		case r.Type == frames.Fail && r.Run != "":
+			continue
+		}
+		if r.Type != frames.Done || r.Status != frames.StatusCancelled {
+			t.Errorf("the end: %+v", r)
+		}
+		break
+	}
+	if n != more+1 {
+		t.Errorf("%d records of %d, %d ends of runs", n, more+1, ends)
+	}
+}
+
 // Everybody at once, with connections that break off anywhere: what was answered is recorded, once, and nothing is left.
 func TestStorm(t *testing.T) {
 	b := newBench(t, DefaultLimits())

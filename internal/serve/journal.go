@@ -3,6 +3,7 @@ package serve
 import (
 	"bytes"
 	"io"
+	"sync/atomic"
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/frames"
@@ -17,39 +18,60 @@ type history interface {
 
 // journal is a session as the sockets use it: as by the user who came first.
 type journal struct {
-	x   *session.Session
-	by  session.Caller
-	log *appendlog.Log // of a temporary session: it is in use, so that those who read it come to its end
-	max int64          // of a temporary session: the bytes that sockets may make of it
+	x    *session.Session
+	by   session.Caller
+	temp *tempLog // nil: the session is on disk
+}
+
+// tempLog is what is special about the log of a temporary session.
+type tempLog struct {
+	max  int64                         // the bytes that sockets may make of it
+	last atomic.Pointer[appendlog.Log] // when the session has ended: the log, open, so that those who read it come to its end
 }
 
 // Append adds lines to messages.jsonl. They are on disk after Sync.
 func (j journal) Append(lines []byte) error {
-	if j.log != nil && j.log.Size()+int64(len(lines)) > j.max {
-		return frames.Refuse(frames.ENOSPC, "a temporary session holds at most %d bytes", j.max)
+	if j.temp != nil {
+		size, err := j.Size()
+		if err != nil {
+			return err
+		}
+		if size+int64(len(lines)) > j.temp.max {
+			return frames.Refuse(frames.ENOSPC, "a temporary session holds at most %d bytes", j.temp.max)
+		}
 	}
 	return j.x.Append(session.Messages, lines)
 }
 
 func (j journal) Sync() error {
-	if j.log != nil {
+	if j.temp != nil {
 		return nil // nothing is on a disk
 	}
 	return j.x.Sync(session.Messages)
 }
 
-func (j journal) Size() (int64, error) {
-	if j.log != nil {
-		return j.log.Size(), nil
+// last gives the log of a session that has ended, else nil.
+func (j journal) last() *appendlog.Log {
+	if j.temp == nil {
+		return nil
 	}
-	return j.x.LogSize(session.Messages)
+	return j.temp.last.Load()
+}
+
+func (j journal) Size() (int64, error) {
+	n, err := j.x.LogSize(session.Messages)
+	if l := j.last(); err != nil && l != nil {
+		return l.Size(), nil
+	}
+	return n, err
 }
 
 func (j journal) ReadAt(p []byte, off int64) (int, error) {
-	if j.log != nil {
-		return j.log.ReadAt(p, off)
+	n, err := j.x.ReadLog(session.Messages, p, off)
+	if l := j.last(); err != nil && l != nil {
+		return l.ReadAt(p, off)
 	}
-	return j.x.ReadLog(session.Messages, p, off)
+	return n, err
 }
 
 // Watch wakes the channel when the log grew.

@@ -251,7 +251,7 @@ func (p *place) retain() {
 
 // close ends one use of the place.
 func (p *place) close() {
-	if p.left() && p.j.log != nil {
+	if p.left() && p.j.last() != nil {
 		p.x.Release()
 	}
 }

@@ -81,16 +81,10 @@ func (h *Hub) newTemp(c *conn, t *temps, k placeKey, by session.Caller) (*place,
 	if err != nil {
 		return nil, err
 	}
-	log, err := x.Log(session.Messages)
-	if err != nil {
-		_ = x.End() // the first error is the one to tell
-		return nil, err
-	}
-	p := newPlace(h, k, journal{x: x, by: by, log: log, max: int64(h.limits.TempBytes)})
+	p := newPlace(h, k, journal{x: x, by: by, temp: &tempLog{max: int64(h.limits.TempBytes)}})
 	p.users = 1 // the connection's
 	if !c.owns(p) {
-		_ = x.End()
-		p.close()
+		_ = x.End() // nobody is left to tell
 		return nil, frames.Refuse(frames.EAGAIN, "the connection is ending")
 	}
 	t.places[k] = p
@@ -123,6 +117,9 @@ func (p *place) vanish() {
 	p.mu.Unlock()
 	for _, r := range runs {
 		r.stop()
+	}
+	if log, err := p.x.Log(session.Messages); err == nil { // else nobody reads on
+		p.j.temp.last.Store(log) // p's last user gives it back
 	}
 	_ = p.x.End() // nobody is left to tell
 	delete(t.places, p.key)
