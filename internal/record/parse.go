@@ -62,7 +62,17 @@ func fields(r *Record, top object) {
 	r.Compaction = r.Type == "compaction" || isTrue(top.get("isCompactSummary"))
 	r.Sidechain = isTrue(top.get("sidechain")) || isTrue(top.get("isSidechain"))
 	r.Meta = isTrue(top.get("is_meta")) || isTrue(top.get("isMeta"))
+	if v := top.get("visibility"); len(v) > 0 && v[0] == '[' {
+		r.Visibility = []string{}
+		elements(v, func(val []byte) bool {
+			r.Visibility = append(r.Visibility, str(val))
+			return len(r.Visibility) < maxVisibility
+		})
+	}
 }
+
+// maxVisibility is how many targets of one line are read.
+const maxVisibility = 16
 
 // unwrap reads a line whose message stands under "message", as coding agents log it.
 func unwrap(r *Record, top object) {

@@ -39,17 +39,34 @@ func (b *builder) coveredRanges() []swap.Range {
 		b.omitRange(r, Scores{}, outInvalid)
 		out = append(out, r)
 	}
+	out = append(out, b.hiddenRanges()...)
 	for i, m := range b.missed {
 		if i == maxMissed {
 			break
 		}
-		if !b.has(m.n) && !b.w.isBad(m.n) {
+		if !b.has(m.n) && !b.w.isBad(m.n) && !b.w.isHidden(m.n, b.in.target()) {
 			r := swap.Range{A: m.n, B: m.n}
 			b.omitRange(r, Scores{Relevance: m.score}, outBudget)
 			out = append(out, r)
 		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].A < out[j].A })
+	return out
+}
+
+// hiddenRanges lists the records that are kept from the target.
+func (b *builder) hiddenRanges() []swap.Range {
+	var out []swap.Range
+	for _, n := range b.w.hidden[b.in.target()] {
+		if k := len(out) - 1; k >= 0 && out[k].B == int(n)-1 {
+			out[k].B++
+		} else {
+			out = append(out, swap.Range{A: int(n), B: int(n)})
+		}
+	}
+	for _, r := range out {
+		b.omitRange(r, Scores{}, outHidden)
+	}
 	return out
 }
 

@@ -101,7 +101,8 @@ func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, e
 	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, working: map[int]float64{}, parted: map[int]bool{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
 	b.full = max(in.Budget-in.Reserve, 0)
 	b.limits = limitsOf(b.full)
-	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, query: in.Query, whole: map[dedup.Place]string{}}
+	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, query: in.Query, whole: map[dedup.Place]string{},
+		target: in.target(), noThinking: !in.sees(KindThinking)}
 	room := lim - b.header()
 	fixed := b.place(b.fixedDocs(), room-min(room/3, 400))
 	b.open = b.full - fixed
@@ -115,7 +116,7 @@ func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, e
 	b.account()
 	p := &Pack{Markdown: []byte(b.page.out.String()), Items: b.items, Omitted: b.omitted}
 	p.Tokens = w.tok.Count(string(p.Markdown))
-	if b.user > 0 && !b.shows(b.user) {
+	if b.user > 0 && !b.shows(b.user) && !w.isHidden(b.user, in.target()) {
 		p.Tokens = lim * 2 // no pack without the latest user message: plan smaller, or give up
 	}
 	return p, nil

@@ -68,7 +68,7 @@ func (w *Workset) countRecord(n int) {
 	if w.exact.from == nil || blocks == 0 {
 		return
 	}
-	r, err := load(w.exact.from, n)
+	r, err := w.load(w.exact.from, n)
 	if err == nil && len(r.Blocks) != blocks {
 		err = fmt.Errorf("messages:%d: it has changed since it was folded", n)
 	}

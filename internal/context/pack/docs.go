@@ -16,6 +16,8 @@ type doc struct {
 	share              int    // most tokens that it may take
 	least              int    // with fewer it is left out rather than cut
 	scores             Scores
+	masked             []Masked // secrets that are not in text any more
+	hidden             bool     // it may say what the target must not see
 }
 
 // fixedDocs are the candidates that do not depend on the log: pinned files, children, what the agent wrote.
@@ -67,7 +69,9 @@ func (b *builder) derivedDocs(upTo int) ([]doc, error) {
 			if b.in.Query == "" {
 				share = max(share, smallDoc)
 			}
-			out = append(out, doc{kind: kind, source: "context/" + string(file), text: string(text), share: share, least: least, scores: Scores{Authority: score}})
+			shown, masked := b.w.masked(string(text)) // as the file shows it
+			out = append(out, doc{kind: kind, source: "context/" + string(file), text: shown, share: share, least: least, scores: Scores{Authority: score}, masked: masked,
+				hidden: b.w.hidesAny(upTo, b.in.target())})
 		}
 	}
 	summary, err := b.w.summary(b.in.History, upTo)
@@ -119,6 +123,10 @@ func (b *builder) placeOne(d doc, share int) int {
 		d.whole = []byte(d.text)
 	}
 	hash, total := swap.Sum(d.whole).String(), b.w.tok.Count(d.text)
+	if d.hidden || !b.in.sees(d.kind) {
+		b.omitFile(d, hash, total, outHidden)
+		return 0
+	}
 	title := d.kind + ": " + clean(d.source, 200)
 	if d.note != "" {
 		title += " (" + d.note + ")"
@@ -128,7 +136,8 @@ func (b *builder) placeOne(d doc, share int) int {
 		b.omitFile(d, hash, total, outBudget)
 		return 0
 	}
-	text := scrub(d.text)
+	text, masked := b.w.masked(scrub(d.text))
+	masked = addMasked(masked, d.masked)
 	size := b.w.tok.Count(text)
 	kept := size
 	if size > share-overhead {
@@ -138,8 +147,9 @@ func (b *builder) placeOne(d doc, share int) int {
 		b.omitFile(d, hash, size, outLarge)
 		return 0
 	}
+	start := b.page.out.Len()
 	n := b.page.doc(title, text)
-	b.items = append(b.items, Item{Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note})
+	b.items = append(b.items, Item{Start: start, End: b.page.out.Len(), Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note, Masked: masked})
 	if kept < size {
 		b.omitFile(d, hash, size-kept, outLarge)
 	}

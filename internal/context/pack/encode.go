@@ -17,6 +17,7 @@ type head struct {
 	Reserve   int    `json:"reserve_tokens"`
 	Tokens    int    `json:"tokens"` // of pack.md, counted whole
 	Tokenizer string `json:"tokenizer"`
+	Target    string `json:"target"`
 	Query     string `json:"query"`        // its start, for people; the whole is an input
 	Source    string `json:"query_source"` // given, messages:N, or none
 }
@@ -27,16 +28,19 @@ func (p *Pack) encode(w *Workset, in Input) error {
 	if w.exact.err != nil {
 		return fmt.Errorf("pack of %s: %w", in.Session, w.exact.err)
 	}
-	h := head{Session: in.Session, Agent: in.Agent, Budget: in.Budget, Reserve: in.Reserve, Tokens: p.Tokens, Tokenizer: w.tok.Name(), Source: "none"}
+	h := head{Session: in.Session, Agent: in.Agent, Budget: in.Budget, Reserve: in.Reserve, Tokens: p.Tokens, Tokenizer: w.tok.Name(), Target: in.target(), Source: "none"}
 	if u := w.latestUser(w.Len()); in.Query != "" {
-		h.Query, h.Source = derive.Excerpt(scrub(in.Query), 300), "given"
+		h.Query, h.Source = derive.Excerpt(w.maskedText(scrub(in.Query)), 300), "given"
+	} else if u > 0 && w.isHidden(u, in.target()) {
+		h.Source = swap.Range{A: u, B: u}.Ref()
 	} else if u > 0 {
 		r, err := in.History.Record(u)
 		if err != nil {
 			return fmt.Errorf("pack of %s: %w", in.Session, err)
 		}
-		h.Query, h.Source = derive.Excerpt(scrub(r.Words()), 300), swap.Range{A: u, B: u}.Ref()
+		h.Query, h.Source = derive.Excerpt(w.maskedText(scrub(r.Words())), 300), swap.Range{A: u, B: u}.Ref()
 	}
+	p.Query, p.Asked = h.Query, h.Source
 	var out bytes.Buffer
 	out.Write(bytes.TrimSuffix(bytes.ReplaceAll(swap.Line(h), []byte("\n"), nil), []byte("}")))
 	rows(&out, "inputs", p.Inputs)

@@ -13,15 +13,17 @@ import (
 
 // flow writes records as text, in the order of the log.
 type flow struct {
-	w     *Workset
-	h     record.History
-	limit func(n, k int) int // tokens that block k of record n may take
-	stand func(n, k int) int // the later record that stands in for a superseded block, 0 when there is none in the pack
-	in    set
-	cache map[int]*record.Record
-	query string                 // cut blocks show the part that matches it; "": their start and end
-	last  time.Time              // of the record shown last
-	whole map[dedup.Place]string // tool outputs that were written whole, as they were; nil: of no use
+	w          *Workset
+	h          record.History
+	limit      func(n, k int) int // tokens that block k of record n may take
+	stand      func(n, k int) int // the later record that stands in for a superseded block, 0 when there is none in the pack
+	in         set
+	cache      map[int]*record.Record
+	query      string                 // cut blocks show the part that matches it; "": their start and end
+	last       time.Time              // of the record shown last
+	target     string                 // whom it is for
+	noThinking bool                   // who must not see reasoning
+	whole      map[dedup.Place]string // tool outputs that were written whole, as they were; nil: of no use
 }
 
 // shownRecord is a record as a pack shows it.
@@ -30,13 +32,15 @@ type shownRecord struct {
 	text   string // ends in '\n'; empty when nothing of the record is shown
 	tokens int
 	out    []Omitted // its blocks that are cut or left out
+	start  int       // where text stands in the page, once it is written
+	end    int
 }
 
 func (f *flow) load(n int) (*record.Record, error) {
 	if r := f.cache[n]; r != nil {
 		return r, nil
 	}
-	r, err := load(f.h, n)
+	r, err := f.w.load(f.h, n)
 	if err != nil {
 		return nil, err
 	}
@@ -58,6 +62,10 @@ func (f *flow) record(n int) (shownRecord, error) {
 	for i := range r.Blocks {
 		if f.w.split(f.in, n, i+1) {
 			s.out = append(s.out, f.leftOut(r, i, f.w.tokensOf(n, i+1), outPair))
+			continue
+		}
+		if f.keeps(r, i) {
+			s.out = append(s.out, f.leftOut(r, i, f.w.tokensOf(n, i+1), outHidden))
 			continue
 		}
 		mark, err := f.marker(r, i, out.Len() == 0)
@@ -108,6 +116,13 @@ func (f *flow) block(out *strings.Builder, s *shownRecord, r *record.Record, i i
 
 func (f *flow) leftOut(r *record.Record, i, tokens int, reason string) Omitted {
 	ref := swap.BlockRef(r.N, i+1)
+	if len(f.w.secrets[r.N]) > 0 { // the hash is of what stands at its path
+		if whole, err := load(f.h, r.N); err == nil {
+			r = whole
+		} else if f.w.exact.err == nil {
+			f.w.exact.err = err
+		}
+	}
 	return Omitted{Kind: kindPart, Source: messagesFile, Range: strings.TrimPrefix(ref, "messages:"), Tokens: tokens,
 		Hash: swap.Sum([]byte(blockText(&r.Blocks[i]))).String(), Reason: reason, Path: swap.OpenPath(ref)}
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"ctxfs/internal/context/derive"
 	"ctxfs/internal/context/token"
 	"ctxfs/internal/record"
 )
@@ -72,3 +73,7 @@ func build(t testing.TB, w *Workset, h record.History, budget int) *Pack {
 	}
 	return p
 }
+
+func memory(log []byte) *record.Memory { return record.NewMemory(log) }
+
+func deriveKind(name string) derive.Kind { return derive.Kind(name) }

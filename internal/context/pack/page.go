@@ -30,7 +30,8 @@ func docSection(title, text string) string {
 func (p *page) messages(title string, recs []shownRecord) {
 	p.out.WriteString("## " + title + "\n\n")
 	open := false
-	for _, r := range recs {
+	for i := range recs {
+		r := &recs[i]
 		if r.text == "" {
 			continue
 		}
@@ -42,7 +43,9 @@ func (p *page) messages(title string, recs []shownRecord) {
 		if !open {
 			p.out.WriteString(f + "\n")
 		}
+		r.start = p.out.Len()
 		p.out.WriteString(r.text)
+		r.end = p.out.Len()
 		if open = f == usualFence; !open {
 			p.out.WriteString(f + "\n")
 		}

@@ -22,7 +22,7 @@ func (w *Workset) summary(h record.History, upTo int) ([]byte, error) {
 		if e != nil && !w.isBad(n) {
 			err = e
 		}
-		return derive.Said{N: n, Time: r.Time, Text: scrub(r.Words())}
+		return derive.Said{N: n, Time: r.Time, Text: w.maskedText(scrub(r.Words()))}
 	}
 	if first, last := said(1), said(upTo); !first.Time.IsZero() && !last.Time.IsZero() {
 		d.First, d.Last = first, last
@@ -46,15 +46,18 @@ func countUpTo(list []uint32, upTo int) int {
 
 // Derived gives a derived file as of the whole log.
 func (w *Workset) Derived(h record.History, kind derive.Kind) ([]byte, error) {
+	var data []byte
 	switch kind {
 	case derive.Summary:
 		return w.summary(h, w.Len())
 	case derive.Facts:
-		return w.derived.Facts(w.Len()), nil
+		data = w.derived.Facts(w.Len())
 	case derive.Decisions:
-		return w.derived.Decisions(w.Len()), nil
+		data = w.derived.Decisions(w.Len())
 	case derive.Todo:
-		return w.derived.Todo(w.Len()), nil
+		data = w.derived.Todo(w.Len())
+	default:
+		data = w.derived.Refs(w.Len())
 	}
-	return w.derived.Refs(w.Len()), nil
+	return []byte(w.maskedText(string(data))), nil
 }

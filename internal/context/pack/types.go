@@ -11,6 +11,8 @@ type Input struct {
 	Budget         int              // tokens
 	Reserve        int              // tokens of the budget that the pack must leave free
 	Query          string           // "" is the latest user message
+	Target         string           // whom the pack is for; "" is TargetModel
+	Visibility     Visibility       // which target sees what; nil: as by default
 	Without        recall.Technique // left out of the ranking: for benchmarks
 	History        record.History   // the records that were folded; lines are read again on demand
 	Pinned         []File           // context/pinned/*, sorted by name
@@ -40,6 +42,7 @@ type Pack struct {
 	Items          []Item
 	Omitted        []Omitted
 	Inputs         []Source
+	Query, Asked   string // the start of the query, and where it comes from: given, messages:N, none
 }
 
 // Item is a part of the pack. Its fields are those of context-runtime-abi, "Context Pack".
@@ -54,6 +57,17 @@ type Item struct {
 	Cut    bool    `json:"cut,omitempty"` // shown in part; Path shows it whole
 	Path   string  `json:"path,omitempty"`
 	Note   string  `json:"note,omitempty"`
+	// Masked are the secrets in it that are not shown.
+	Masked []Masked `json:"masked,omitempty"`
+	// Start and End are where it stands in the pack's Markdown, in bytes, its heading or fence aside for records.
+	Start int `json:"-"`
+	End   int `json:"-"`
+}
+
+// Masked says how many secrets were masked by a rule.
+type Masked struct {
+	Rule  string `json:"rule"`
+	Count int    `json:"count"`
 }
 
 // Omitted is what the pack leaves out, or the part that a cut item leaves out.
@@ -124,4 +138,5 @@ const (
 	outPair       = "incomplete_tool_pair"
 	outInvalid    = "invalid"
 	outMissing    = "missing_context"
+	outHidden     = "not_visible_to_target"
 )

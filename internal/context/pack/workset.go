@@ -52,6 +52,10 @@ type Workset struct {
 	guess    *guess
 	exact    counts
 	chunks   map[string]swap.Range // some that were asked for, by their ids
+	mask     MaskFunc              // nil: nothing is masked
+	clean    bits                  // records that were searched and hold no secret
+	secrets  map[int][]Masked      // those of others that packs came to
+	hidden   map[string][]uint32   // records that are kept from a target
 }
 
 // badLine is a line that could not be parsed.
@@ -63,7 +67,7 @@ type badLine struct {
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
 	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
-		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), chunks: map[string]swap.Range{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
+		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), chunks: map[string]swap.Range{}, secrets: map[int][]Masked{}, hidden: map[string][]uint32{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
 }
 
 // Len is the number of records folded.
@@ -75,6 +79,7 @@ func (w *Workset) Tokens() int { return w.tokens }
 // Add folds the next record; raw is its line, '\n' included. r.N must be Len()+1.
 func (w *Workset) Add(r record.Record, raw []byte) {
 	m := w.begin(raw)
+	w.limit(&r)
 	if r.IsUser() {
 		w.users = append(w.users, uint32(r.N))
 	}

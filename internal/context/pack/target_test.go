@@ -1,0 +1,125 @@
+package pack
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What a target must not see is in no byte of its pack, is accounted for, and changes nothing for others.
+func TestTargets(t *testing.T) {
+	log := logOf(t, text("user", "Fix the parser. Never touch lexer.go."),
+		msg{"role": "assistant", "content": []any{msg{"type": "thinking", "thinking": "a secret doubt"}, msg{"type": "text", "text": "I will."}}},
+		msg{"role": "tool", "content": "internal numbers: 4711", "visibility": []string{"model", "reviewer"}},
+		msg{"role": "user", "content": "Do not tell the tool: 0815.", "visibility": []string{"model", "user", "reviewer"}})
+	w, h := fold(t, log)
+	in := Input{Session: "s", Agent: "a", Budget: 2000, History: h, Pinned: []File{{"context/pinned/system.md", []byte("You are a careful agent.")}},
+		Authored: Authored{Todo: []byte("- [ ] the parser\n")}}
+	all := []string{"a secret doubt", "4711", "0815", "careful agent", "- [ ] the parser", "I will."}
+	for target, sees := range map[string][]string{
+		"": all, TargetModel: all, TargetReviewer: all,
+		TargetUser: {"0815", "- [ ] the parser", "I will."},
+		TargetTool: {"- [ ] the parser", "I will."},
+	} {
+		in.Target = target
+		p, err := w.Build(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range all {
+			if got, want := bytes.Contains(p.Markdown, []byte(s)), slices.Contains(sees, s); got != want {
+				t.Errorf("for %q: %q is in the pack: %v\n%s", target, s, got, p.Markdown)
+			}
+			if !slices.Contains(sees, s) && bytes.Contains(p.JSON, []byte(s)) {
+				t.Errorf("for %q: %q is in pack.json", target, s)
+			}
+		}
+		hidden := 0
+		for _, o := range p.Omitted {
+			if o.Reason == outHidden {
+				hidden++
+			}
+		}
+		if (hidden > 0) != (len(sees) < len(all)) {
+			t.Errorf("for %q: %d omissions for visibility: %+v", target, hidden, p.Omitted)
+		}
+		if strings.Contains(string(p.Markdown), "error") {
+			t.Errorf("for %q: %s", target, p.Markdown)
+		}
+	}
+	in.Target, in.Visibility = TargetTool, Visibility{"todo": {"model"}, "system": {"tool"}}
+	p, err := w.Build(in)
+	if err != nil || !strings.Contains(string(p.Markdown), "careful agent") || strings.Contains(string(p.Markdown), "the parser\n") {
+		t.Errorf("with a policy: %v\n%s", err, p.Markdown)
+	}
+}
+
+// mask is a rule for tests: words that start with sk-.
+func mask(s string) (string, []Masked) {
+	words := strings.SplitAfter(s, " ")
+	n := 0
+	for i, w := range words {
+		if strings.HasPrefix(w, "sk-") {
+			words[i] = "[redacted:key]" + strings.TrimLeft(w, "-abcdefghijklmnopqrstuvwxyz0123456789")
+			n++
+		}
+	}
+	if n == 0 {
+		return s, nil
+	}
+	return strings.Join(words, ""), []Masked{{"key", n}}
+}
+
+// A secret is in no file that is made of the log, wherever it stands; what is masked is told by rule; the rest is as without.
+func TestMasked(t *testing.T) {
+	const key = "sk-abc123"
+	log := logOf(t, text("user", "Never use "+key+" again. The key is "+key+" now."),
+		msg{"role": "assistant", "content": []any{msg{"type": "text", "text": "Decision: keep " + key + " out of git."},
+			msg{"type": "tool_use", "id": "c1", "name": "Bash", "input": msg{"command": "curl -H " + key + " x"}}}},
+		msg{"role": "tool", "content": []any{msg{"type": "tool_result", "tool_use_id": "c1", "content": strings.Repeat("line of output\n", 2500) + " " + key + " end"}}},
+		text("user", "What was "+key+" for?"))
+	h := memory(log)
+	w := NewWorkset(counter(t))
+	w.SetMask(mask)
+	for n := 1; n <= h.Len(); n++ {
+		add(t, w, h, n)
+	}
+	in := Input{Session: "s", Agent: "a", History: h, Pinned: []File{{"context/pinned/p.md", []byte("use " + key + " here")}}}
+	for _, in.Budget = range []int{300, 2000, 32000} {
+		p, err := w.Build(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		recalled, err := w.Recall(in, "what is the key", 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		index, _, err := w.SwapIndex(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		made := map[string][]byte{"pack.md": p.Markdown, "pack.json": p.JSON, "recall": recalled, "swap": index}
+		for _, kind := range []string{"summary.md", "facts.jsonl", "decisions.jsonl", "todo.md", "refs.jsonl"} {
+			if made[kind], err = w.Derived(h, deriveKind(kind)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for name, data := range made {
+			if bytes.Contains(data, []byte(key)) {
+				t.Errorf("budget %d: the secret is in %s: %s", in.Budget, name, data)
+			}
+		}
+		for _, it := range p.Items {
+			text := string(p.Markdown[it.Start:it.End])
+			if strings.Contains(text, "[redacted:key]") != (len(it.Masked) > 0) {
+				t.Errorf("budget %d: %s %s %s says it masked %v: %s", in.Budget, it.Kind, it.Source, it.Range, it.Masked, fmt.Sprintf("%.300s", text))
+			}
+		}
+	}
+	data, ok, err := w.Open(h, "messages:1.1")
+	if err != nil || !ok || !bytes.Contains(data, []byte(key)) {
+		t.Errorf("swap/open is not exact: %s %v", data, err)
+	}
+}

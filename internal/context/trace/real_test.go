@@ -1,0 +1,106 @@
+package trace_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"ctxfs/internal/context/trace"
+	"ctxfs/internal/importer"
+	"ctxfs/internal/record"
+)
+
+// sink gathers an import in memory; pictures leave their size only.
+type sink struct{ log bytes.Buffer }
+
+func (s *sink) Message(line []byte) error { s.log.Write(line); return s.log.WriteByte('\n') }
+func (s *sink) Event([]byte) error        { return nil }
+func (s *sink) Blob(data []byte) (string, error) {
+	return fmt.Sprintf("blob of %d bytes", len(data)), nil
+}
+
+// realLogs gives the agents' logs beside the repository that ctxfs imports.
+func realLogs(t testing.TB) map[string][]byte {
+	t.Helper()
+	root := "../../../../shared/data"
+	if _, err := os.Stat(root); err != nil {
+		t.Skip("SKIP: ../shared/data is not here: no trace of a real session is checked")
+	}
+	out := map[string][]byte{}
+	for _, dir := range []string{"claude-code", "codex"} {
+		files, err := filepath.Glob(filepath.Join(root, dir, "*", "*.jsonl"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			format, err := importer.Detect(data[:min(len(data), 256<<10)])
+			if err != nil {
+				continue
+			}
+			var s sink
+			if _, err := importer.Import(bytes.NewReader(data), format, &s, nil); err != nil {
+				t.Fatal(err)
+			}
+			out[f] = s.log.Bytes()
+		}
+	}
+	if len(out) == 0 {
+		t.Fatal("no log was imported")
+	}
+	return out
+}
+
+// TestRealSessions walks the references of traces of real sessions, at their end and in their middle; native ids of the logs
+// are kept.
+func TestRealSessions(t *testing.T) {
+	done := 0
+	for name, log := range realLogs(t) {
+		if done++; testing.Short() && done > 6 {
+			break
+		}
+		for _, part := range [][]byte{log, half(log)} {
+			for _, budget := range []int{500, 8000} {
+				files := records(t, context(t, part, budget))
+				check(t, files)
+				if len(part) > 0 && budget == 8000 && !bytes.Contains(files["sources.jsonl"], []byte(`"format":"`)) {
+					t.Errorf("%s: no native id in the sources", name)
+				}
+			}
+		}
+	}
+}
+
+// half is the first half of a log's records.
+func half(log []byte) []byte {
+	h := record.NewMemory(log)
+	end := 0
+	for n := 1; n <= h.Len()/2; n++ {
+		raw, _ := h.Raw(n)
+		end += len(raw)
+	}
+	return log[:end]
+}
+
+// BenchmarkTrace is what the records of a pack cost beside the pack itself, over the real sessions at 32,000 tokens.
+func BenchmarkTrace(b *testing.B) {
+	var inputs []trace.In
+	for _, log := range realLogs(b) {
+		if len(log) > 1<<20 && len(inputs) < 8 {
+			inputs = append(inputs, context(b, log, 32000))
+		}
+	}
+	for b.Loop() {
+		for _, in := range inputs {
+			if _, err := trace.Build(in); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Milliseconds())/float64(b.N*len(inputs)), "ms/trace")
+}
