@@ -115,8 +115,12 @@ func (m *mount) start(args ...string) {
 }
 
 // fds counts the daemon's open files. Pipes and /dev/null are left out: go-fuse keeps a small pool of pipes for splice(2).
-// So is "/", which is what the top of a file system that is mounted nowhere is called: each user's temporary sessions have one.
-func (m *mount) fds() int { return m.countFDs(func(target string) bool { return target != "/" }) }
+// So is the top of a user's file system for temporary sessions: "/", since it is mounted nowhere, or an ordinary user's folder.
+func (m *mount) fds() int {
+	return m.countFDs(func(target string) bool {
+		return target != "/" && !strings.HasPrefix(filepath.Base(target), "ctxfs-temp-")
+	})
+}
 
 func (m *mount) openLogs() int {
 	return m.countFDs(func(target string) bool {

@@ -48,25 +48,35 @@ func userMount(t *testing.T) (point, store string) {
 	return point, store
 }
 
-// inShm lists the folders in memory of an ordinary user's daemons.
-func inShm(t *testing.T) []string {
+// runtimeDir makes an ordinary user's $XDG_RUNTIME_DIR, as a login does, and gives a function that lists what is in it.
+func runtimeDir(t *testing.T) (dir string, list func() []string) {
 	t.Helper()
-	all, err := filepath.Glob(fmt.Sprintf("/dev/shm/ctxfs-temp-%d-*", nobody))
+	dir, err := os.MkdirTemp("/dev/shm", "ctxfs-test-")
+	if err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		err = os.Chown(dir, nobody, nobody)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return all
+	return dir, func() []string {
+		all, err := filepath.Glob(dir + "/*")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return all
+	}
 }
 
-// An ordinary user's daemon keeps temporary sessions in a folder in /dev/shm, which goes when it ends, and which the next one
+// An ordinary user's daemon keeps temporary sessions in a folder in memory, which goes when it ends, and which the next one
 // removes when it was killed.
 func TestTempOfAnOrdinaryUser(t *testing.T) {
 	point, store := userMount(t)
-	if len(inShm(t)) != 0 {
-		t.Fatalf("left by something else: %v", inShm(t))
-	}
+	memory, inMemory := runtimeDir(t)
 	do := func(name string, args ...string) string {
-		out, err := asNobody(name, args...).CombinedOutput()
+		c := asNobody(name, args...)
+		c.Env = append(c.Env, "XDG_RUNTIME_DIR="+memory)
+		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Errorf("%s %v: %v\n%s", name, args, err, out)
 		}
@@ -76,8 +86,8 @@ func TestTempOfAnOrdinaryUser(t *testing.T) {
 	for round := range 3 {
 		do(program, "mount", point, "--store", store, "--background")
 		do("mkdir", "-p", agent+"/session")
-		if round == 1 && len(inShm(t)) != 0 {
-			t.Errorf("a killed daemon's is still there: %v", inShm(t))
+		if round == 1 && len(inMemory()) != 0 {
+			t.Errorf("a killed daemon's is still there: %v", inMemory())
 		}
 		m := &mount{t: t, point: point}
 		c := hold(t, asNobody(m.helper()), point+"/agent/coder.sock")
@@ -88,9 +98,9 @@ func TestTempOfAnOrdinaryUser(t *testing.T) {
 			t.Errorf("pack: %s", out)
 		}
 		do("bash", "-c", "echo '{}' >> "+agent+"/temp/t/messages.jsonl && cd "+agent+"/temp/t/context/pinned && echo x > p && mv p q && rm q")
-		all := inShm(t)
+		all := inMemory()
 		if len(all) != 1 {
-			t.Fatalf("in /dev/shm: %v", all)
+			t.Fatalf("in memory: %v", all)
 		}
 		if st, err := os.Stat(all[0]); err != nil || st.Mode().Perm() != 0o700 || st.Sys().(*syscall.Stat_t).Uid != nobody {
 			t.Errorf("%v, %v", st, err)
@@ -119,7 +129,7 @@ func TestTempOfAnOrdinaryUser(t *testing.T) {
 			do(program, "umount", point) // while the session lives
 			c.end()
 		}
-		if left := inShm(t); round > 0 && len(left) != 0 {
+		if left := inMemory(); round > 0 && len(left) != 0 {
 			t.Errorf("round %d: %v is left", round, left)
 		}
 	}

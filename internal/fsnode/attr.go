@@ -39,7 +39,7 @@ func (f *FS) attr(n node, h *handle, size bool, a *fuse.Attr) (time.Duration, er
 	case cPlain:
 		return keep, f.plainAttr(n, h, a)
 	case cLog:
-		return keep, f.logAttr(n, a)
+		return keep, f.logAttr(n, h, a)
 	case cProgram:
 		return keepFor, f.programAttr(a)
 	case cControl:
@@ -246,8 +246,11 @@ func (f *FS) contentSize(n node, h *handle, size bool, a *fuse.Attr) error {
 	return err
 }
 
-func (f *FS) logAttr(n node, a *fuse.Attr) error {
+func (f *FS) logAttr(n node, h *handle, a *fuse.Attr) error {
 	x, err := f.sessionFile(n, true, a)
+	if err != nil && h != nil && h.log != nil && h.sess.Over() {
+		return h.endedAttr(a) // the kernel asks before it reads
+	}
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
+	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
 
@@ -54,6 +55,21 @@ func (h *handle) size() int64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return int64(len(h.data))
+}
+
+// endedAttr is for an open log of a temporary session that has ended: as the file has it, which is in no folder any more.
+func (h *handle) endedAttr(a *fuse.Attr) error {
+	var st unix.Stat_t
+	file := h.log.File()
+	if file == nil {
+		return unix.ESTALE
+	}
+	err := unix.Fstat(int(file.Fd()), &st)
+	ino := a.Ino
+	fromStat(a, &st)
+	a.Ino = ino
+	setSize(a, h.log.Size())
+	return err
 }
 
 // handles numbers what is open.
