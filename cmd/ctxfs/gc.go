@@ -91,12 +91,12 @@ func (f *gcFlags) run(cmd *cobra.Command) error {
 		}
 		defer release()
 	}
-	plan, err := gc.Make(store, opt)
-	if err != nil {
-		return err
+	plan, left := gc.Make(store, opt)
+	if plan == nil {
+		return left
 	}
 	if f.dry {
-		return f.showPlan(cmd, plan)
+		return errors.Join(f.showPlan(cmd, plan), left)
 	}
 	keep, err := newKeeper(store)
 	if err != nil {
@@ -104,7 +104,7 @@ func (f *gcFlags) run(cmd *cobra.Command) error {
 	}
 	defer keep.close()
 	r, err := gc.Run(store, plan, keep)
-	return errors.Join(f.showResult(cmd, plan, r), err)
+	return errors.Join(f.showResult(cmd, plan, r), left, err)
 }
 
 func (f *gcFlags) showPlan(cmd *cobra.Command, plan *gc.Plan) error {

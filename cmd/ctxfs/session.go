@@ -50,18 +50,15 @@ func newSessionList() *cobra.Command {
 				rows = append(rows, more...)
 				return err
 			})
-			if err != nil {
-				return err
-			}
 			if asJSON {
-				return printJSON(cmd.OutOrStdout(), rows)
+				return errors.Join(printJSON(cmd.OutOrStdout(), rows), err)
 			}
 			tw := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			fmt.Fprintln(tw, "UPDATED\tSTATE\tBYTES\tSESSION")
 			for _, r := range rows {
-				fmt.Fprintf(tw, "%.19s\t%s\t%d\t%s\n", r.Updated, r.State, r.Bytes, printable(r.Container+"/session/"+r.Name))
+				fmt.Fprintf(tw, "%.19s\t%s\t%d\t%s\n", printable(r.Updated), printable(r.State), r.Bytes, printable(r.Container+"/session/"+r.Name))
 			}
-			return tw.Flush()
+			return errors.Join(tw.Flush(), err)
 		},
 	}
 	s.add(cmd)
@@ -69,37 +66,42 @@ func newSessionList() *cobra.Command {
 	return cmd
 }
 
+// listContainer lists the sessions that can be read; the error tells of the others.
 func listContainer(c *session.Container) ([]sessionRow, error) {
 	names, err := c.List()
-	if err != nil {
-		return nil, err
-	}
 	var rows []sessionRow
 	for _, name := range names {
-		x, err := c.Session(name)
-		if err != nil {
-			return nil, err
+		x, xerr := c.Session(name)
+		if xerr != nil {
+			err = errors.Join(err, xerr)
+			continue
 		}
-		r := sessionRow{Container: c.Rel, Name: name}
-		for _, log := range []string{session.Messages, session.Events} {
-			n, _, err := x.LogStat(log)
-			if err != nil {
-				return nil, err
-			}
-			r.Bytes += n
+		r, xerr := listSession(c, x)
+		if xerr != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", x.Rel(), xerr))
+			continue
 		}
-		state, err := x.ReadControl("state")
-		if err != nil {
-			return nil, err
-		}
-		at, err := x.View("updated_at")
-		if err != nil {
-			return nil, err
-		}
-		r.State, r.Updated = strings.TrimSpace(string(state)), strings.TrimSpace(string(at))
 		rows = append(rows, r)
 	}
-	return rows, nil
+	return rows, err
+}
+
+func listSession(c *session.Container, x *session.Session) (sessionRow, error) {
+	r := sessionRow{Container: c.Rel, Name: x.Name()}
+	for _, log := range []string{session.Messages, session.Events} {
+		n, _, err := x.LogStat(log)
+		if err != nil {
+			return r, err
+		}
+		r.Bytes += n
+	}
+	state, err := x.ReadControl("state")
+	if err != nil {
+		return r, err
+	}
+	at, err := x.View("updated_at")
+	r.State, r.Updated = strings.TrimSpace(string(state)), strings.TrimSpace(string(at))
+	return r, err
 }
 
 func newSessionArchive() *cobra.Command {

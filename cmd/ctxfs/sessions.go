@@ -51,7 +51,7 @@ func newSessions() *cobra.Command {
 				if s.Current {
 					mark = " (current)"
 				}
-				fmt.Fprintf(tw, "%.19s\t%s\t%s\t%s%s\n", s.Updated, s.State, printable(s.CWD), s.Name, mark)
+				fmt.Fprintf(tw, "%.19s\t%s\t%s\t%s%s\n", printable(s.Updated), printable(s.State), printable(s.CWD), printable(s.Name), mark)
 			}
 			return tw.Flush()
 		},

@@ -158,7 +158,9 @@ func tornTail(f *os.File, size int64) ([]byte, error) {
 		if i := bytes.LastIndexByte(buf, '\n'); i >= 0 {
 			return append(buf[i+1:], tail...), nil
 		}
-		tail = append(buf, tail...)
+		if tail = append(buf, tail...); len(tail) > MaxLine {
+			return nil, ErrTooLong // no append left that: the file was written past ctxfs, and may be of any size
+		}
 	}
 	return tail, nil
 }

@@ -1,6 +1,7 @@
 // Package beneath works on files under one directory and nowhere else. Every path is opened with openat2(2) and
-// RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_MAGICLINKS, so that neither "..", nor a link that a user
-// planted in a store, nor a race on a rename can lead a daemon that runs as root outside.
+// RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_XDEV, so that neither "..", nor a link or a
+// mount that a user planted in a store, nor a race on a rename can lead a daemon that runs as root outside. What a user
+// planted by another name of somebody else's file (a hard link), a Guard refuses.
 package beneath
 
 import (
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,8 +18,17 @@ import (
 // Dir is a directory and the tree below it. Paths given to its methods are relative, with '/' between names, and
 // "." is the directory itself. A Dir is safe for concurrent use.
 type Dir struct {
-	f *os.File
+	f     *os.File
+	base  string // of a Sub: its path below the Dir that was opened
+	guard Guard
 }
+
+// Guard looks at what was opened, before it is used: rel is its path below the Dir that was opened first. Its error
+// refuses it. What is about to be made is not asked about.
+type Guard func(rel string, st *unix.Stat_t) error
+
+// SetGuard has g look at all that d, and each Sub of it, opens. Call it before d is used by more than one.
+func (d *Dir) SetGuard(g Guard) { d.guard = g }
 
 // Open opens the directory name, which may be any path of the host.
 func Open(name string) (*Dir, error) {
@@ -40,10 +51,11 @@ func (d *Dir) Sub(rel string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{f: f}, nil
+	return &Dir{f: f, base: path.Join(d.base, rel), guard: d.guard}, nil
 }
 
-const resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS
+// A mount below is not entered: a user's own could keep who looks at it waiting for ever.
+const resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV
 
 // OpenFile opens rel with open(2) flags. perm is used when the file is created.
 func (d *Dir) OpenFile(rel string, flags int, perm uint32) (*os.File, error) {
@@ -54,7 +66,51 @@ func (d *Dir) OpenFile(rel string, flags int, perm uint32) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path.Base(rel)), nil
 }
 
+// openat opens rel. With a guard, what is made is told from what is there already.
 func (d *Dir) openat(rel string, flags int, perm uint32) (int, error) {
+	if d.guard == nil || flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0 {
+		return d.resolve(rel, flags, perm)
+	}
+	if flags&unix.O_CREAT != 0 {
+		if fd, err := d.resolve(rel, flags|unix.O_EXCL, perm); err != unix.EEXIST {
+			return fd, err
+		}
+	}
+	for wait := time.Millisecond; ; wait *= 2 {
+		fd, again, err := d.openGuarded(rel, flags&^unix.O_CREAT)
+		if !again || wait > maxYoung {
+			return fd, err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// maxYoung is about how long a file that this program makes may belong to the program, before it is its owner's.
+const maxYoung = 32 * time.Millisecond
+
+// openGuarded opens what is there. again tells that the guard refused a file of this process's own user, which may be
+// on its way to its owner.
+func (d *Dir) openGuarded(rel string, flags int) (fd int, again bool, err error) {
+	// What is refused must not be cut off first.
+	if fd, err = d.resolve(rel, flags&^unix.O_TRUNC, 0); err != nil {
+		return fd, false, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil {
+		err = d.guard(path.Join(d.base, rel), &st)
+		again = err != nil && int(st.Uid) == os.Geteuid()
+	}
+	if err == nil && flags&unix.O_TRUNC != 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
+		err = unix.Ftruncate(fd, 0)
+	}
+	if err != nil {
+		_ = unix.Close(fd) // the first error is the one to report
+		return -1, again, err
+	}
+	return fd, false, nil
+}
+
+func (d *Dir) resolve(rel string, flags int, perm uint32) (int, error) {
 	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
 	if flags&(unix.O_CREAT|unix.O_TMPFILE) != 0 {
 		how.Mode = uint64(perm)
@@ -192,9 +248,31 @@ func (d *Dir) Readlink(rel string) (string, error) {
 
 // Chown sets owner and group of rel itself.
 func (d *Dir) Chown(rel string, uid, gid int) error {
-	return d.at("chown", rel, func(fd int, name string) error {
-		return unix.Fchownat(fd, name, uid, gid, unix.AT_SYMLINK_NOFOLLOW)
-	})
+	f, err := d.OpenFile(rel, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return wrap("chown", rel, unix.Fchownat(int(f.Fd()), "", uid, gid, unix.AT_EMPTY_PATH))
+}
+
+// Give hands a folder or link that this process just made to its owner. Whoever may write to the folder above can put
+// something else in its place meanwhile, as a second name of a file of somebody else's: that is left alone.
+func (d *Dir) Give(rel string, uid, gid int) error {
+	fd, err := d.resolve(rel, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return wrap("chown", rel, err)
+	}
+	defer unix.Close(fd)
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return wrap("chown", rel, err)
+	}
+	kind := st.Mode & unix.S_IFMT
+	if int(st.Uid) != os.Geteuid() || kind != unix.S_IFDIR && kind != unix.S_IFLNK {
+		return wrap("chown", rel, unix.EACCES)
+	}
+	return wrap("chown", rel, unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH))
 }
 
 // Chmod sets the permission bits of rel, which must not be a link.
@@ -210,9 +288,12 @@ func (d *Dir) Chmod(rel string, perm uint32) error {
 
 // Utimes sets access and modification time; a time with Nsec unix.UTIME_OMIT is left, UTIME_NOW is the clock's.
 func (d *Dir) Utimes(rel string, times [2]unix.Timespec) error {
-	return d.at("utimes", rel, func(fd int, name string) error {
-		return unix.UtimesNanoAt(fd, name, times[:], unix.AT_SYMLINK_NOFOLLOW)
-	})
+	f, err := d.OpenFile(rel, unix.O_PATH|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	return wrap("utimes", rel, unix.UtimesNanoAt(int(f.Fd()), "", times[:], unix.AT_EMPTY_PATH))
 }
 
 // ReadDir lists the directory rel in name order.

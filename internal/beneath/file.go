@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -112,16 +113,45 @@ func (w ownerWriter) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
+// NewFile makes an empty file at rel, which has its owner and mode from the first moment that it has the name. Where
+// something stands already it stays, and that is no error.
+func (d *Dir) NewFile(rel string, perm uint32, own Owner) error {
+	tmp := path.Join(path.Dir(rel), TempPrefix+randomName())
+	f, err := d.OpenFile(tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, perm)
+	if err != nil {
+		return err
+	}
+	err = hand(f, perm, own)
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		if err = d.Rename(tmp, rel, unix.RENAME_NOREPLACE); err == nil {
+			return nil
+		}
+	}
+	_ = d.Unlink(tmp) // the first error is the one to report
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
 func settle(f *os.File, perm uint32, own Owner) error {
+	if err := hand(f, perm, own); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+// hand gives a new file to its owner.
+func hand(f *os.File, perm uint32, own Owner) error {
 	if own.Chown {
 		if err := f.Chown(own.UID, own.GID); err != nil {
 			return err
 		}
 	}
-	if err := unix.Fchmod(int(f.Fd()), perm); err != nil { // past the umask
-		return err
-	}
-	return f.Sync()
+	return unix.Fchmod(int(f.Fd()), perm) // past the umask
 }
 
 // TempPrefix starts the name of every temporary file that WriteFile makes; a crash may leave one behind.

@@ -1,6 +1,7 @@
 package chunkstore
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
@@ -43,6 +44,8 @@ type Options struct {
 	Level zstd.EncoderLevel
 	// CacheBytes bounds the frames kept decompressed for reads; zero is 64 MiB. It fills when cold bytes are read.
 	CacheBytes int
+	// LockWait is how long a call waits for another writer; then it is EBUSY. Zero is 20 seconds.
+	LockWait time.Duration
 	// Tuning is for measurements; zeros are what is best.
 	Tuning Tuning
 	// Now is the clock for the age of blobs; nil is time.Now.
@@ -123,7 +126,7 @@ func Open(root *beneath.Dir, rel string, opt Options) (*Store, error) {
 
 func settleDir(root *beneath.Dir, made string, own beneath.Owner) error {
 	if own.Chown {
-		if err := root.Chown(made, own.UID, own.GID); err != nil {
+		if err := root.Give(made, own.UID, own.GID); err != nil {
 			return err
 		}
 	}
@@ -230,7 +233,7 @@ func (s *Store) update(fn func() error) error {
 	}
 	s.queue.Lock()
 	defer s.queue.Unlock()
-	if err := flock(s.lock, unix.LOCK_EX); err != nil {
+	if err := waitLock(s.lock, cmp.Or(s.opt.LockWait, lockWait)); err != nil {
 		return err
 	}
 	defer func() { _ = flock(s.lock, unix.LOCK_UN) }() // cannot fail on an open file
@@ -252,6 +255,33 @@ func (s *Store) update(fn func() error) error {
 	}
 	return err
 }
+
+// waitLock takes the writer's lock. The owner of the store can open the lock's file too, and hold it for ever: then it is
+// EBUSY after a while, since who waits may be root's gc, or a daemon that serves others.
+func waitLock(f *os.File, patience time.Duration) error {
+	until := time.Now().Add(patience)
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		err := flock(f, unix.LOCK_EX|unix.LOCK_NB)
+		if err == unix.EWOULDBLOCK && time.Now().Before(until) {
+			time.Sleep(wait)
+			continue
+		}
+		if err == unix.EWOULDBLOCK {
+			err = unix.EBUSY
+		}
+		return wrapLock(err)
+	}
+}
+
+func wrapLock(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &os.PathError{Op: "lock", Path: lockName, Err: err}
+}
+
+// lockWait is how long a writer waits for another: an archive of a gigabyte takes less.
+const lockWait = 20 * time.Second
 
 func flock(f *os.File, how int) error {
 	for {

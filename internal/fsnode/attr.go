@@ -20,9 +20,23 @@ func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) f
 	if in.Flags()&fuse.FUSE_GETATTR_FH != 0 {
 		h = f.handles.get(in.Fh())
 	}
+	if h == nil && f.builds(n) {
+		defer f.handles.quotas.build(in.Uid)()
+	}
 	valid, err := f.attr(n, h, true, &out.Attr)
 	out.SetTimeout(valid)
 	return errno(err)
+}
+
+// builds tells whether a question about n may cost a build.
+func (f *FS) builds(n node) bool {
+	switch f.class(n) {
+	case cGen:
+		return n.kind != kCreatedAt && n.kind != kUpdatedAt
+	case cControl:
+		return session.Derived(f.tree.specs[n.kind].file)
+	}
+	return false
 }
 
 // attr fills in a node's attributes and gives how long they hold. The size of a generated file costs a build; where

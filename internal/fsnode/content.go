@@ -7,6 +7,14 @@ import (
 	"time"
 )
 
+// contentFor is content for a user, in whose turn.
+func (f *FS) contentFor(uid uint32, n node) ([]byte, error) {
+	if f.builds(n) {
+		defer f.handles.quotas.build(uid)()
+	}
+	return f.content(n)
+}
+
 // content gives what a generated or control file holds now.
 func (f *FS) content(n node) ([]byte, error) {
 	switch n.kind {

@@ -22,6 +22,9 @@ func (f *FS) writeControl(h *handle, in *fuse.WriteIn, data []byte) error {
 		return unix.EFBIG
 	}
 	if grow := off + len(data) - len(h.data); grow > 0 {
+		if err := f.handles.hold(h, int64(off+len(data))); err != nil {
+			return err
+		}
 		h.data = append(h.data, make([]byte, grow)...)
 	}
 	copy(h.data[off:], data)
@@ -52,6 +55,7 @@ func (f *FS) commit(h *handle, by session.Caller, closing bool) error {
 	if h.add {
 		err = x.AppendControl(name, h.data, by)
 		h.data = nil
+		_ = f.handles.hold(h, 0) // fewer bytes are never refused
 	} else {
 		err = x.WriteControl(name, h.data, by)
 	}
@@ -68,6 +72,9 @@ func (f *FS) setSizeControl(n node, h *handle, size uint64, by session.Caller) e
 	if h != nil && h.write {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		if err := f.handles.hold(h, int64(size)); err != nil {
+			return err
+		}
 		h.data = resize(h.data, int(size))
 		h.dirty = true
 		return nil

@@ -61,6 +61,7 @@ func New(store *session.Store, opt Options) (*FS, error) {
 	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
 		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}}
 	fs.sockets = newSockets(fs)
+	table.evict = fs.evict
 	store.Changed, store.Ended = fs.changed, fs.ended
 	return fs, nil
 }
@@ -74,11 +75,18 @@ func (f *FS) Init(s *fuse.Server) {
 	f.passthrough.Store(f.probePassthrough())
 }
 
-// Forget takes back lookups. Only ids of generated files found by name, of sockets and of temporary sessions are forgotten:
-// all others are computed.
+// Forget takes back lookups. Ids of generated files found by name, of sockets, of temporary sessions, and of plain files that
+// were removed, are forgotten: all others are computed.
 func (f *FS) Forget(nodeid, nlookup uint64) {
-	if kind(nodeid).passing() || inMemory(nodeid) {
+	if kind(nodeid).counted() || inMemory(nodeid) {
 		f.table.forget(nodeid>>8, nlookup)
+	}
+}
+
+// evict asks the kernel to let a name go that it need not hold: it forgets the node unless that is open.
+func (f *FS) evict(parent uint64, name string) {
+	if f.server != nil {
+		_ = f.server.EntryNotify(parent, name) // ENOENT: it does not hold the name
 	}
 }
 

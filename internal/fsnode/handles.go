@@ -15,6 +15,8 @@ import (
 // handle is an open file or folder.
 type handle struct {
 	node  node
+	uid   uint32       // who opened it
+	held  int64        // bytes that count as the user's; what changes them holds mu
 	items []item       // a folder as it was when it was opened
 	dir   *beneath.Dir // of sessions: their folder in the store
 
@@ -74,20 +76,37 @@ func (h *handle) endedAttr(a *fuse.Attr) error {
 
 // handles numbers what is open.
 type handles struct {
+	quotas *quotas
+
 	mu   sync.RWMutex // protects what is below; nothing is locked under it
 	next uint64
 	open map[uint64]*handle
 }
 
-func newHandles() *handles { return &handles{next: 1, open: map[uint64]*handle{}} }
+func newHandles() *handles { return &handles{quotas: newQuotas(), next: 1, open: map[uint64]*handle{}} }
 
-func (hs *handles) add(h *handle) uint64 {
+// add numbers a new handle of the user's. What the user may not have is an error.
+func (hs *handles) add(uid uint32, h *handle) (uint64, error) {
+	h.uid, h.held = uid, int64(len(h.data)+itemBytes*len(h.items))
+	if err := hs.quotas.open(uid, h.held); err != nil {
+		return 0, err
+	}
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	fh := hs.next
 	hs.next++
 	hs.open[fh] = h
-	return fh
+	return fh, nil
+}
+
+// hold says how many bytes an open file holds from now on; h's lock is taken. What the user may not have is an error, and
+// changes nothing.
+func (hs *handles) hold(h *handle, bytes int64) error {
+	err := hs.quotas.grow(h.uid, bytes-h.held)
+	if err == nil {
+		h.held = bytes
+	}
+	return err
 }
 
 func (hs *handles) get(fh uint64) *handle {
@@ -102,6 +121,15 @@ func (hs *handles) remove(fh uint64) *handle {
 	h := hs.open[fh]
 	delete(hs.open, fh)
 	return h
+}
+
+// closed gives back what a removed handle held.
+func (hs *handles) closed(h *handle) {
+	h.mu.Lock()
+	held := h.held
+	h.held = 0
+	h.mu.Unlock()
+	hs.quotas.close(h.uid, held)
 }
 
 func (hs *handles) count() int {

@@ -2,6 +2,7 @@ package fsnode
 
 import (
 	"io"
+	"os"
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/thread"
@@ -56,10 +57,15 @@ func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fu
 	case h.log != nil:
 		err = f.writeLog(h, in, data)
 	case h.file != nil:
-		err = thread.As(h.owner, func() error {
-			_, err := h.file.WriteAt(data, int64(in.Offset))
-			return err
-		})
+		if in.WriteFlags&fuse.WRITE_KILL_SUIDGID != 0 {
+			err = killPriv(h.file)
+		}
+		if err == nil {
+			err = thread.As(h.owner, func() error {
+				_, err := h.file.WriteAt(data, int64(in.Offset))
+				return err
+			})
+		}
 		f.touch(h.node)
 	default:
 		err = f.writeControl(h, in, data)
@@ -89,6 +95,11 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	if h.sess.Over() {
 		return unix.ESTALE // the line would be nowhere
 	}
+	// The line that is not finished yet may grow by all of data. What it held before counts until the write is over.
+	if err := f.handles.hold(h, h.held+int64(len(data))); err != nil {
+		return err
+	}
+	defer f.settleLog(h)
 	before := h.log.Size()
 	err := w.Write(data)
 	if n := h.log.Size() - before; n > 0 {
@@ -97,6 +108,32 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 		h.sess.Touch() // what was written half was cut off again
 	}
 	return err
+}
+
+// settleLog counts what unfinished lines an open log holds; h's lock is taken.
+func (f *FS) settleLog(h *handle) {
+	sum := int64(0)
+	for _, w := range h.writers {
+		sum += int64(w.Pending())
+	}
+	_ = f.handles.hold(h, min(sum, h.held)) // fewer bytes are never refused
+}
+
+// killPriv takes set-user-id and set-group-id from a file that somebody without privilege writes to, as the kernel does
+// for them; to the kernel, it is the daemon that writes.
+func killPriv(file *os.File) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(file.Fd()), &st); err != nil {
+		return err
+	}
+	drop := st.Mode & unix.S_ISUID
+	if st.Mode&unix.S_IXGRP != 0 {
+		drop |= st.Mode & unix.S_ISGID
+	}
+	if drop == 0 {
+		return nil
+	}
+	return unix.Fchmod(int(file.Fd()), st.Mode&0o7777&^drop)
 }
 
 // Flush is called at every close(2) of a descriptor, which may be one of several of the open file.
@@ -113,6 +150,7 @@ func (f *FS) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 			return fuse.OK
 		}
 		err := w.Flush()
+		f.settleLog(h)
 		h.sess.Appended(f.tree.specs[h.node.kind].name, 0)
 		return errno(err)
 	}
@@ -125,6 +163,7 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	if h == nil {
 		return
 	}
+	f.handles.closed(h)
 	if h.file != nil {
 		_ = h.file.Close() // written through at each write
 	}

@@ -22,6 +22,10 @@ func (f *FS) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *
 		}
 		return errno(f.entry(id, out))
 	}
+	switch kind(header.NodeId) {
+	case kByCWD, kSwapChunk, kSwapOpen, kDedupBlob: // whether the name is there, a build tells
+		defer f.handles.quotas.build(header.Uid)()
+	}
 	dir, err := f.node(header.NodeId)
 	if err != nil {
 		return errno(err)
@@ -77,7 +81,7 @@ func (f *FS) entry(id uint64, out *fuse.EntryOut) error {
 	out.NodeId, out.Generation = id, 1
 	out.SetAttrTimeout(valid)
 	out.SetEntryTimeout(f.nameFor(n))
-	if n.kind.passing() || inMemory(id) {
+	if kind(id).counted() || inMemory(id) {
 		f.table.looked(id >> 8)
 	}
 	return nil

@@ -15,7 +15,7 @@ func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.St
 	if err != nil {
 		return errno(err)
 	}
-	return errno(f.open(n, in.Flags, out))
+	return errno(f.open(n, in.Uid, in.Flags, out))
 }
 
 // writes tells whether open(2) flags ask to change the file.
@@ -23,40 +23,40 @@ func writes(flags uint32) bool {
 	return flags&unix.O_ACCMODE != unix.O_RDONLY || flags&unix.O_TRUNC != 0
 }
 
-func (f *FS) open(n node, flags uint32, out *fuse.OpenOut) error {
+func (f *FS) open(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	switch f.class(n) {
 	case cLog:
-		return f.openLog(n, flags, out)
+		return f.openLog(n, uid, flags, out)
 	case cControl:
-		return f.openControl(n, flags, out)
+		return f.openControl(n, uid, flags, out)
 	case cGen:
-		return f.openGenerated(n, flags, out)
+		return f.openGenerated(n, uid, flags, out)
 	case cPlain:
-		return f.openPlain(n, flags, out)
+		return f.openPlain(n, uid, flags, out)
 	case cProgram:
-		return f.openProgram(flags, out)
+		return f.openProgram(uid, flags, out)
 	}
 	return unix.EISDIR
 }
 
 // openGenerated freezes what the file holds: this open file shows these bytes, whatever is appended meanwhile.
-func (f *FS) openGenerated(n node, flags uint32, out *fuse.OpenOut) error {
+func (f *FS) openGenerated(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	if writes(flags) {
 		return unix.EACCES // root too: there is nothing to write to
 	}
-	data, err := f.content(n)
+	data, err := f.contentFor(uid, n)
 	if err != nil {
 		return err
 	}
-	out.Fh = f.handles.add(&handle{node: n, data: data})
+	out.Fh, err = f.handles.add(uid, &handle{node: n, data: data})
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH
-	return nil
+	return err
 }
 
-func (f *FS) openControl(n node, flags uint32, out *fuse.OpenOut) error {
+func (f *FS) openControl(n node, uid, flags uint32, out *fuse.OpenOut) (err error) {
 	h := &handle{node: n, write: writes(flags), add: flags&unix.O_APPEND != 0}
 	if flags&unix.O_TRUNC == 0 && !h.add {
-		data, err := f.content(n)
+		data, err := f.contentFor(uid, n)
 		if err != nil {
 			return err
 		}
@@ -66,13 +66,13 @@ func (f *FS) openControl(n node, flags uint32, out *fuse.OpenOut) error {
 	if h.dirty {
 		h.add = false
 	}
-	out.Fh = f.handles.add(h)
+	out.Fh, err = f.handles.add(uid, h)
 	out.OpenFlags = fuse.FOPEN_DIRECT_IO
-	return nil
+	return err
 }
 
 // openLog opens a log as under chattr +a: writing needs O_APPEND, and nothing may be cut off.
-func (f *FS) openLog(n node, flags uint32, out *fuse.OpenOut) error {
+func (f *FS) openLog(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	if writes(flags) && (flags&unix.O_APPEND == 0 || flags&unix.O_TRUNC != 0) {
 		return unix.EPERM
 	}
@@ -90,14 +90,17 @@ func (f *FS) openLog(n node, flags uint32, out *fuse.OpenOut) error {
 		x.Release()
 		return err
 	}
-	out.Fh = f.handles.add(h)
-	return nil
+	if out.Fh, err = f.handles.add(uid, h); err != nil {
+		f.unback(h)
+		x.Release()
+	}
+	return err
 }
 
 // Plain files are opened with these of the caller's flags; O_CREAT and O_EXCL are Create's.
 const plainFlags = unix.O_ACCMODE | unix.O_APPEND | unix.O_TRUNC | unix.O_SYNC | unix.O_DSYNC
 
-func (f *FS) openPlain(n node, flags uint32, out *fuse.OpenOut) error {
+func (f *FS) openPlain(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	s, rel, err := f.at(n)
 	if err != nil {
 		return err
@@ -113,10 +116,19 @@ func (f *FS) openPlain(n node, flags uint32, out *fuse.OpenOut) error {
 		return err
 	}
 	if flags&unix.O_TRUNC != 0 {
+		if uid != 0 {
+			err = killPriv(file)
+		}
 		f.touch(n)
 	}
-	out.Fh = f.handles.add(h)
-	return nil
+	if err != nil {
+		file.Close()
+		return err
+	}
+	if out.Fh, err = f.handles.add(uid, h); err != nil {
+		file.Close()
+	}
+	return err
 }
 
 // touch says that a plain file changed, which packs may be built from.
@@ -147,7 +159,7 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 		if err != nil {
 			return err
 		}
-		return f.open(m, in.Flags, &out.OpenOut)
+		return f.open(m, in.Uid, in.Flags, &out.OpenOut)
 	}
 	s, rel, err := f.place(n, name, caller(&in.InHeader))
 	if err != nil {
@@ -158,7 +170,7 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 	if err != nil {
 		return err
 	}
-	if err := s.Give(rel, caller(&in.InHeader)); err != nil {
+	if err := s.GiveFile(file, rel, caller(&in.InHeader)); err != nil {
 		file.Close()
 		return err
 	}
@@ -177,8 +189,10 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 	if err != nil {
 		return err
 	}
-	out.Fh = f.handles.add(h)
-	return nil
+	if out.Fh, err = f.handles.add(in.Uid, h); err != nil {
+		file.Close()
+	}
+	return err
 }
 
 // place gives the store, and the path there, for a new plain file or folder in n, whose folder is made when it is not there
@@ -211,7 +225,7 @@ func (f *FS) programAttr(a *fuse.Attr) error {
 	return nil
 }
 
-func (f *FS) openProgram(flags uint32, out *fuse.OpenOut) error {
+func (f *FS) openProgram(uid, flags uint32, out *fuse.OpenOut) error {
 	if writes(flags) {
 		return unix.EACCES
 	}
@@ -219,7 +233,9 @@ func (f *FS) openProgram(flags uint32, out *fuse.OpenOut) error {
 	if err != nil {
 		return err
 	}
-	out.Fh = f.handles.add(&handle{file: file})
 	out.OpenFlags = fuse.FOPEN_KEEP_CACHE
-	return nil
+	if out.Fh, err = f.handles.add(uid, &handle{file: file}); err != nil {
+		file.Close()
+	}
+	return err
 }

@@ -40,6 +40,10 @@ func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse
 	if err != nil {
 		return errno(err)
 	}
+	switch n.kind {
+	case kByCWD, kSwapChunk, kDedupBlob:
+		defer f.handles.quotas.build(in.Uid)()
+	}
 	items, err := f.list(n, caller(&in.InHeader))
 	if err != nil {
 		return errno(err)
@@ -50,8 +54,10 @@ func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse
 			return errno(err)
 		}
 	}
-	out.Fh = f.handles.add(h)
-	return fuse.OK
+	if out.Fh, err = f.handles.add(in.Uid, h); err != nil && h.dir != nil {
+		_ = h.dir.Close() // it was only looked at
+	}
+	return errno(err)
 }
 
 // folder opens the folder of the store behind n, to look at many names in it; nil when it is not made yet.
@@ -69,7 +75,12 @@ func (f *FS) folder(n node) (*beneath.Dir, error) {
 
 // ReleaseDir ends the reading of a folder.
 func (f *FS) ReleaseDir(in *fuse.ReleaseIn) {
-	if h := f.handles.remove(in.Fh); h != nil && h.dir != nil {
+	h := f.handles.remove(in.Fh)
+	if h == nil {
+		return
+	}
+	f.handles.closed(h)
+	if h.dir != nil {
 		_ = h.dir.Close() // it was only looked at
 	}
 }

@@ -1,6 +1,8 @@
 package fsnode
 
 import (
+	"os"
+
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
@@ -120,7 +122,7 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 	}
 	dir := s.Dir()
 	if size, ok := in.GetSize(); ok {
-		if err := truncatePlain(dir, rel, h, int64(size)); err != nil {
+		if err := truncatePlain(dir, rel, h, int64(size), in.InHeader.Uid); err != nil {
 			return err
 		}
 		f.touch(n)
@@ -138,6 +140,9 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 		if v, ok := in.GetGID(); ok {
 			gid = int(v)
 		}
+		if own, ok := session.HomeOf(rel); ok && uid >= 0 && uid != own {
+			return unix.EPERM // what is in a home belongs to its user
+		}
 		if err := dir.Chown(rel, uid, gid); err != nil {
 			return err
 		}
@@ -148,14 +153,24 @@ func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
 	return dir.Utimes(rel, timesOf(in))
 }
 
-func truncatePlain(dir *beneath.Dir, rel string, h *handle, size int64) error {
+func truncatePlain(dir *beneath.Dir, rel string, h *handle, size int64, by uint32) error {
 	if h != nil && h.file != nil {
-		return h.file.Truncate(size)
+		return cut(h.file, size, by)
 	}
 	file, err := dir.OpenFile(rel, unix.O_WRONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
+	return cut(file, size, by)
+}
+
+// cut sets a plain file's length, as the caller would.
+func cut(file *os.File, size int64, by uint32) error {
+	if by != 0 {
+		if err := killPriv(file); err != nil {
+			return err
+		}
+	}
 	return file.Truncate(size)
 }

@@ -17,7 +17,7 @@ type entry struct {
 	kind    kind   // kOwner, kContainer, kSession, kNamed or kPlain
 	parent  uint64 // node id of the folder
 	name    string
-	lookups int64  // of a passing kind, or in memory: how often the kernel was given it and did not forget
+	lookups int64  // of a counted kind, or in memory: how often the kernel was given it and did not forget
 	temp    uint64 // in memory: the number of the temporary session that it is a part of
 	ended   bool   // in memory: it has no name any more
 	alias   uint64 // set when a plain file was renamed over a control file: the node that it now is
@@ -41,9 +41,13 @@ type table struct {
 	byID  map[uint64]*entry
 	ids   map[tableKey]uint64
 	file  *os.File // nil: not kept
+	rows  int      // lines in the file
 
 	held int    // who gives out many numbers and writes them at the end
 	out  []byte // what is still to be written
+
+	named map[uint64][]uint64 // numbers of generated files found by name, by folder, oldest first
+	evict func(parent uint64, name string)
 }
 
 // hold has the numbers that are given out until the function that it gives is called written in one piece.
@@ -61,48 +65,58 @@ func (t *table) hold() (done func()) {
 
 // flush writes what is to be written; mu is held. A number that cannot be kept only costs a new one after a restart.
 func (t *table) flush() {
-	if t.held == 0 && len(t.out) > 0 {
-		_, _ = t.file.Write(t.out)
-		t.out = t.out[:0]
+	if t.held > 0 || len(t.out) == 0 {
+		return
+	}
+	_, _ = t.file.Write(t.out)
+	t.out = t.out[:0]
+	if t.rows > 2*len(t.ids)+maxRows {
+		_ = t.compact()
 	}
 }
 
+// maxNamed is how many generated files of a folder, found by name, the kernel is let hold; the oldest go first. Without it
+// a user who asks recall/ for ever new names fills the daemon's memory.
+const maxNamed = 1024
+
 // newTable reads the numbers that f holds and goes on writing there.
 func newTable(f *os.File) (*table, error) {
-	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, file: f}
+	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, file: f, named: map[uint64][]uint64{}}
 	if f == nil {
 		return t, nil
 	}
 	sc := bufio.NewScanner(f)
 	sc.Buffer(nil, 1<<20)
-	lines := 0
 	for sc.Scan() {
 		t.replay(sc.Text())
-		lines++
+		t.rows++
 	}
 	if err := sc.Err(); err != nil {
 		return nil, err
 	}
-	if lines > 2*len(t.byID)+1000 {
+	if t.rows > 2*len(t.byID)+1000 {
 		return t, t.compact()
 	}
 	return t, nil
 }
 
-// compact writes the file anew with what still counts. A crash on the way costs numbers, which is no loss then: the
-// kernel knows none of them yet.
+// compact writes the file anew with what still counts. A crash on the way costs numbers: what a kernel still holds by them
+// is then ESTALE.
 func (t *table) compact() error {
 	if err := t.file.Truncate(0); err != nil {
 		return err
 	}
 	nums := make([]uint64, 0, len(t.byID))
-	for num := range t.byID {
-		nums = append(nums, num)
+	for num, e := range t.byID {
+		if num < firstTemp && !e.kind.passing() && t.ids[tableKey{e.parent, e.name}] == num {
+			nums = append(nums, num)
+		}
 	}
 	slices.Sort(nums)
 	for _, num := range nums {
 		t.out = appendEntry(t.out, num, t.byID[num])
 	}
+	t.rows = len(nums)
 	_, err := t.file.Write(t.out)
 	t.out = nil
 	return err
@@ -136,9 +150,14 @@ func (t *table) replay(line string) {
 func (t *table) write(num uint64, e *entry) {
 	if t.file != nil && num < firstTemp {
 		t.out = appendEntry(t.out, num, e)
+		t.rows++
 		t.flush()
 	}
 }
+
+// maxRows is how many lines about what is gone may stand in the file: users who make and remove files fill the disk with no
+// more than that.
+const maxRows = 100_000
 
 // appendEntry adds one line of the file to b.
 func appendEntry(b []byte, num uint64, e *entry) []byte {
@@ -166,11 +185,43 @@ func (t *table) id(k kind, parent uint64, name string) uint64 {
 	e := &entry{kind: k, parent: parent, name: strings.Clone(name)} // it may be a part of a whole listing
 	num, key.name = t.number(e), e.name
 	t.byID[num], t.ids[key] = e, num
-	if !k.passing() {
+	switch {
+	case k == kNamed:
+		t.crowd(parent, num)
+	case !k.passing():
 		t.write(num, e)
 	}
 	return num<<8 | uint64(k)
 }
+
+// crowd notes a new generated file of a folder. When they are too many, the kernel is asked to let the older half go; mu
+// is held.
+func (t *table) crowd(parent, num uint64) {
+	list := append(t.named[parent], num)
+	if len(list) <= maxNamed {
+		t.named[parent] = list
+		return
+	}
+	var names []string
+	for _, old := range list[:maxNamed/2] {
+		if e := t.byID[old]; e != nil {
+			names = append(names, e.name)
+		}
+	}
+	t.named[parent] = append([]uint64(nil), list[maxNamed/2:]...)
+	if t.evict == nil {
+		return
+	}
+	go func() { // the kernel may hold the folder until the request that asks for this is answered
+		for _, name := range names {
+			t.evict(parent, name)
+		}
+	}()
+}
+
+// counted tells whether the lookups of things of the kind are counted: what the kernel has forgotten, and is not there
+// any more, goes.
+func (k kind) counted() bool { return k.passing() || k == kPlain }
 
 // passing tells whether things of the kind are numbered only while the kernel knows them.
 func (k kind) passing() bool { return k == kNamed || k == kSocket }
@@ -231,7 +282,7 @@ func (t *table) become(parent uint64, name string, target uint64) {
 	}
 }
 
-// looked counts a lookup of an entry of a passing kind, or in memory, that goes to the kernel.
+// looked counts a lookup of an entry of a counted kind, or in memory, that goes to the kernel.
 func (t *table) looked(num uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -245,14 +296,16 @@ func (t *table) forget(num, n uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	e := t.byID[num]
-	if e == nil || !e.kind.passing() && e.temp == 0 {
+	if e == nil || !e.kind.counted() && e.temp == 0 {
 		return
 	}
-	if e.lookups -= int64(n); e.lookups > 0 || !e.kind.passing() && !e.ended {
+	e.lookups -= int64(n)
+	named := t.ids[tableKey{e.parent, e.name}] == num
+	if e.lookups > 0 || !e.kind.passing() && !e.ended && (named || e.temp != 0) {
 		return
 	}
 	t.drop(num, e)
-	if t.ids[tableKey{e.parent, e.name}] == num {
+	if named {
 		delete(t.ids, tableKey{e.parent, e.name})
 	}
 }

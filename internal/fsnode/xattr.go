@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 
+	"ctxfs/internal/session"
+
 	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
@@ -28,6 +30,7 @@ func (f *FS) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, des
 	if err != nil {
 		return 0, errno(err)
 	}
+	defer f.handles.quotas.build(header.Uid)()
 	count, err := f.tokens(n)
 	if err != nil {
 		return 0, errno(err)
@@ -61,17 +64,20 @@ func (f *FS) SetXAttr(_ <-chan struct{}, in *fuse.SetXAttrIn, attr string, data 
 	if attr != doAttr || n.kind != kSession {
 		return fuse.Status(unix.EOPNOTSUPP)
 	}
-	return errno(f.do(n, string(data)))
+	return errno(f.do(n, string(data), caller(&in.InHeader)))
 }
 
 // do carries out an order about a session.
-func (f *FS) do(n node, order string) error {
+func (f *FS) do(n node, order string, by session.Caller) error {
 	x, err := f.session(n)
 	if err != nil {
 		return err
 	}
 	switch order {
 	case "delete":
+		if err := mayDelete(x, by); err != nil {
+			return err
+		}
 		name := x.Name()
 		if err := x.Container().Delete(name); err != nil {
 			return err
@@ -87,6 +93,16 @@ func (f *FS) do(n node, order string) error {
 		return x.Unarchive()
 	}
 	return unix.EINVAL
+}
+
+// mayDelete leaves the history of a share's session to whom the session belongs, and to root: the others of the group may
+// add to it, and take nothing away.
+func mayDelete(x *session.Session, by session.Caller) error {
+	a, err := x.Attr()
+	if err == nil && by.UID != 0 && by.UID != a.UID {
+		return unix.EPERM
+	}
+	return err
 }
 
 // RemoveXAttr is refused.

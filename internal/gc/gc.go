@@ -52,32 +52,35 @@ type Options struct {
 // grace is how old a thing must be before it counts as left behind: a writer may be about to name it.
 const grace = time.Hour
 
-// Make looks through the store, and changes nothing. When a file that may name blobs cannot be read, there is no plan.
+// Make looks through the store, and changes nothing. When a file that may name blobs cannot be read, there is no plan for
+// its owner: the error says so, and the plan is for the others. Users may put anything into their homes.
 func Make(store *session.Store, opt Options) (*Plan, error) {
 	p := &planner{store: store, dir: store.Dir(), opt: opt, plan: &Plan{Actions: []Action{}, before: opt.Now.Add(-grace)}}
-	if err := store.EachContainer(p.container); err != nil {
-		return nil, err
-	}
 	for _, top := range []string{session.StateDir, "agent", "model"} {
 		if err := p.temps(top); err != nil {
 			return nil, err
 		}
 	}
-	for _, top := range []string{"home", "shared"} {
-		owners, err := p.list(top)
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range owners {
-			if !o.IsDir() {
-				continue
-			}
-			if err := p.owner(path.Join(top, o.Name())); err != nil {
-				return nil, err
-			}
+	owners, err := store.Owners()
+	for _, o := range owners {
+		if oerr := p.all(o); oerr != nil {
+			err = errors.Join(err, fmt.Errorf("%s is left as it is: %w", o, oerr))
 		}
 	}
-	return p.plan, nil
+	return p.plan, err
+}
+
+// all plans for one owner: nothing when something of the owner's cannot be read.
+func (p *planner) all(owner string) error {
+	actions, bytes, owners := len(p.plan.Actions), p.plan.Bytes, len(p.plan.owners)
+	err := p.store.ContainersOf(owner, p.container)
+	if err == nil {
+		err = p.owner(owner)
+	}
+	if err != nil {
+		p.plan.Actions, p.plan.Bytes, p.plan.owners = p.plan.Actions[:actions], bytes, p.plan.owners[:owners]
+	}
+	return err
 }
 
 type planner struct {

@@ -62,6 +62,7 @@ func (f *fixture) blob(data string, age time.Duration) cas.ID {
 
 func (f *fixture) cold(opt chunkstore.Options) *chunkstore.Store {
 	f.t.Helper()
+	opt.Owner = beneath.Owner{UID: 1000, GID: 1000, Chown: os.Geteuid() == 0}
 	cold, err := session.OpenCold(f.store.Dir(), owner, opt)
 	must(f.t, err)
 	return cold
@@ -93,6 +94,9 @@ func (f *fixture) file(rel, data string, age time.Duration) {
 	name := filepath.Join(f.store.Path(), rel)
 	must(f.t, os.MkdirAll(filepath.Dir(name), 0o755))
 	must(f.t, os.WriteFile(name, []byte(data), 0o600))
+	if os.Geteuid() == 0 {
+		must(f.t, os.Chown(name, 1000, 1000))
+	}
 	f.age(rel, age)
 }
 

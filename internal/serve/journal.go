@@ -109,6 +109,9 @@ func eachLine(r io.ReaderAt, off, size int64, fn func(line []byte, off int64) er
 			off += int64(i + 1)
 			buf = buf[i+1:]
 		}
+		if len(buf) > appendlog.MaxLine {
+			return appendlog.ErrTooLong // written past ctxfs
+		}
 		buf = append(make([]byte, 0, max(64<<10, len(buf))), buf...)
 	}
 	return nil

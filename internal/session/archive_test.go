@@ -167,7 +167,7 @@ func TestArchiveCrashes(t *testing.T) {
 	}
 
 	// The index is there, and the plain file was not removed yet; then it took another line.
-	must(t, os.WriteFile(plain, keep, 0o600))
+	putFile(t, plain, keep)
 	reopen()
 	add(t, x, Messages, asks("more"))
 	want += asks("more") + "\n"
@@ -181,7 +181,7 @@ func TestArchiveCrashes(t *testing.T) {
 
 	// The index counts the tail already, and the tail was not removed yet.
 	stale := hostPath(x, fmt.Sprintf("%s/%s.%d", ColdDir, Messages, len(want)-10))
-	must(t, os.WriteFile(stale, []byte("{}\n"), 0o600))
+	putFile(t, stale, []byte("{}\n"))
 	reopen()
 	if got := logText(t, x, Messages); got != want {
 		t.Errorf("with an old tail: %d bytes, want %d", len(got), len(want))
@@ -246,7 +246,7 @@ func flip(t testing.TB, pattern string) {
 	}
 	data[len(data)/2] ^= 4
 	must(t, os.Chmod(name, 0o600))
-	must(t, os.WriteFile(name, data, 0o600))
+	putFile(t, name, data)
 }
 
 // TestArchivedForReaders: who only looks sees an archived log, and what was appended since.

@@ -67,6 +67,9 @@ func wholeLines(log io.ReaderAt, at, size int64) ([]byte, error) {
 		if want == size-at {
 			return nil, errors.New("read history: the log does not end in a whole line")
 		}
+		if want > appendlog.MaxLine {
+			return nil, fmt.Errorf("read history: %w", appendlog.ErrTooLong) // written past ctxfs
+		}
 	}
 }
 

@@ -117,7 +117,7 @@ func hostPath(x *Session, name string) string { return filepath.Join(x.store.Pat
 func plant(t testing.TB, x *Session, name, data string) {
 	t.Helper()
 	must(t, os.MkdirAll(filepath.Dir(hostPath(x, name)), 0o755))
-	must(t, os.WriteFile(hostPath(x, name), []byte(data), 0o600))
+	putFile(t, hostPath(x, name), []byte(data))
 }
 
 // at sets the time of a session's files.
@@ -134,4 +134,13 @@ func eventLines(t testing.TB, x *Session) []string {
 	data, err := os.ReadFile(hostPath(x, Events))
 	must(t, err)
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")
+}
+
+// putFile writes a file of the store as the user does to whom the home belongs.
+func putFile(t testing.TB, name string, data []byte) {
+	t.Helper()
+	must(t, os.WriteFile(name, data, 0o600))
+	if os.Geteuid() == 0 {
+		must(t, os.Chown(name, int(me.UID), int(me.GID)))
+	}
 }

@@ -153,14 +153,14 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 // been looked at.
 func (x *Session) emptyLog(rel string, perm uint32, own beneath.Owner) error {
 	if path.Dir(rel) != x.rel() {
-		return x.emptyFile(rel, perm, own) // behind archived bytes, an empty file has no say
+		return x.store.dir.NewFile(rel, perm, own) // behind archived bytes, an empty file has no say
 	}
 	a, err := x.attr()
 	if err != nil {
 		return err
 	}
 	defer x.Touch()
-	if err := x.emptyFile(rel, perm, own); err != nil {
+	if err := x.store.dir.NewFile(rel, perm, own); err != nil {
 		return err
 	}
 	return errors.Join(x.setTime(rel, a.Mtime), x.setTime(x.rel(), a.Mtime))
@@ -224,23 +224,54 @@ func (s *Store) used(x *Session) {
 	}
 	s.idle = append(s.idle, x)
 	if len(s.idle) > maxIdle {
-		old := s.idle[0]
-		s.idle = s.idle[1:]
-		// Its locks may be held by a caller that waits for ours: never wait for them here.
-		s.later.Go(old.rest)
+		s.retire(0)
+	}
+	s.lighten(OwnerRel(x.c.Rel))
+}
+
+// retire takes a session out of the queue; mu is held.
+func (s *Store) retire(i int) {
+	old := s.idle[i]
+	s.idle = append(s.idle[:i], s.idle[i+1:]...)
+	// Its locks may be held by a caller that waits for ours: never wait for them here.
+	s.later.Go(old.rest)
+}
+
+// maxWeight is how much of one owner's sessions is kept folded, in bytes of their logs and of what was made from them:
+// 512 MiB. The session used last is kept however large.
+const maxWeight = 512 << 20
+
+// lighten lets go of an owner's sessions, those first that have waited longest, while they weigh too much; mu is held.
+func (s *Store) lighten(owner string) {
+	sum := int64(0)
+	for i := len(s.idle) - 1; i >= 0; i-- {
+		if OwnerRel(s.idle[i].c.Rel) != owner {
+			continue
+		}
+		if sum += s.idle[i].weight.Load(); sum > maxWeight && i < len(s.idle)-1 {
+			sum -= s.idle[i].weight.Load()
+			s.retire(i)
+		}
 	}
 }
 
-// rest closes what x holds open, unless somebody uses it.
+// rest lets go of what x keeps in memory, and closes its logs unless somebody uses them.
 func (x *Session) rest() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.logMu.Lock()
 	defer x.logMu.Unlock()
 	if x.refs > 0 {
+		x.light()
 		return
 	}
 	x.drop()
+}
+
+// light forgets what can be made again; mu is held.
+func (x *Session) light() {
+	x.fold, x.cache, x.cached = nil, nil, 0
+	x.weight.Store(0)
 }
 
 // shut closes what x holds open.
@@ -257,5 +288,5 @@ func (x *Session) drop() {
 		_ = l.Close() // nothing is buffered in the process
 		delete(x.logs, name)
 	}
-	x.fold, x.cache = nil, nil
+	x.light()
 }

@@ -1,12 +1,15 @@
 package session
 
 import (
+	"os"
 	"os/user"
 	"path"
 	"strconv"
 	"strings"
 
 	"ctxfs/internal/beneath"
+
+	"golang.org/x/sys/unix"
 )
 
 // Caller is who asks, as the kernel says.
@@ -16,9 +19,8 @@ type Caller struct{ UID, GID uint32 }
 // with the share's group when its directory is setgid; elsewhere the caller.
 func (s *Store) ownerFor(rel string, c Caller) beneath.Owner {
 	own := beneath.Owner{UID: int(c.UID), GID: int(c.GID), Chown: s.chown}
-	parts := strings.SplitN(rel, "/", 3)
-	if parts[0] == "home" && len(parts) > 1 {
-		if uid, err := strconv.Atoi(parts[1]); err == nil && uid != own.UID {
+	if uid, ok := HomeOf(rel); ok {
+		if uid != own.UID {
 			own.UID, own.GID = uid, primaryGroup(uid)
 		}
 		return own
@@ -72,11 +74,42 @@ func (s *Store) makeDirs(rel string, c Caller) error {
 	})
 }
 
-// Give hands the new file or directory rel to its owner.
+// Give hands the new directory or link rel to its owner.
 func (s *Store) Give(rel string, c Caller) error {
 	own := s.ownerFor(rel, c)
 	if !own.Chown {
 		return nil
 	}
-	return s.dir.Chown(rel, own.UID, own.GID)
+	return s.dir.Give(rel, own.UID, own.GID)
+}
+
+// GiveFile hands the new file f, which was made at rel, to its owner.
+func (s *Store) GiveFile(f *os.File, rel string, c Caller) error {
+	own := s.ownerFor(rel, c)
+	if !own.Chown {
+		return nil
+	}
+	return f.Chown(own.UID, own.GID)
+}
+
+// own refuses, in home/<uid>, what does not belong to that user. A user can reach the files of their own home in the store,
+// so what stands there may be another name of somebody else's file, which this process, as root, must not read or
+// change for them. Folders of root's are on their way to their owner.
+func own(rel string, st *unix.Stat_t) error {
+	uid, ok := HomeOf(rel)
+	if !ok || int(st.Uid) == uid || st.Uid == 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return nil
+	}
+	return unix.EACCES
+}
+
+// HomeOf gives the uid of the home that a path of the store is in, or is.
+func HomeOf(rel string) (uid int, ok bool) {
+	rest, ok := strings.CutPrefix(rel, "home/")
+	if !ok {
+		return 0, false
+	}
+	name, _, _ := strings.Cut(rest, "/")
+	n, err := strconv.ParseUint(name, 10, 32)
+	return int(n), err == nil
 }

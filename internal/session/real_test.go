@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/gc"
@@ -182,7 +183,7 @@ func importOne(t *testing.T, store *session.Store, name, path string) (*session.
 	}
 	format, err := importer.Detect(head[:n])
 	must(t, err)
-	blobs, err := session.OpenCold(store.Dir(), "home/1000", chunkstore.Options{})
+	blobs, err := session.OpenCold(store.Dir(), "home/1000", chunkstore.Options{Owner: beneath.Owner{UID: 1000, GID: 1000, Chown: os.Geteuid() == 0}})
 	must(t, err)
 	defer blobs.Close()
 	s := &sink{t: t, messages: &appendTo{x: x, name: session.Messages}, events: &appendTo{x: x, name: session.Events},

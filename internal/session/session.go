@@ -46,10 +46,12 @@ type Session struct {
 	countMu sync.Mutex // protects counts; taken before logMu
 	counts  map[string]*counter
 
-	mu    sync.Mutex // protects the fold and what is built from it
-	fold  *fold
-	cache map[string]view
-	ctl   atomic.Uint64 // counts changes of the files beside the logs that packs are built from
+	mu     sync.Mutex // protects the fold and what is built from it
+	fold   *fold
+	cache  map[string]view
+	cached int64         // bytes in cache
+	weight atomic.Int64  // bytes of history in fold, and those of cache
+	ctl    atomic.Uint64 // counts changes of the files beside the logs that packs are built from
 }
 
 // Session gives the session of that name, which must exist.
@@ -183,7 +185,11 @@ func FileMode(dir uint32, writable bool) uint32 {
 // owner is who new files of the session belong to, and with which mode.
 func (x *Session) owner() (beneath.Owner, uint32, error) {
 	a, err := x.attr()
-	return beneath.Owner{UID: int(a.UID), GID: int(a.GID), Chown: x.store.chown}, FileMode(a.Mode, true), err
+	own := beneath.Owner{UID: int(a.UID), GID: int(a.GID), Chown: x.store.chown}
+	if uid, ok := HomeOf(x.rel()); ok && uid != own.UID { // a session that root made by hand
+		own.UID, own.GID = uid, primaryGroup(uid)
+	}
+	return own, FileMode(a.Mode, true), err
 }
 
 // lay puts the files of a new session in place.
@@ -193,7 +199,7 @@ func (x *Session) lay(by Caller) error {
 		return err
 	}
 	for _, log := range []string{Messages, Events} {
-		if err := x.emptyFile(x.file(log), perm, own); err != nil {
+		if err := x.store.dir.NewFile(x.file(log), perm, own); err != nil {
 			return err
 		}
 	}
@@ -203,21 +209,6 @@ func (x *Session) lay(by Caller) error {
 		return err
 	}
 	return x.store.dir.WriteFile(x.file("meta.json"), append(meta, '\n'), perm, own)
-}
-
-func (x *Session) emptyFile(rel string, perm uint32, own beneath.Owner) error {
-	f, err := x.store.dir.OpenFile(rel, unix.O_WRONLY|unix.O_CREAT|unix.O_NOFOLLOW, perm)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.Fchmod(int(f.Fd()), perm); err != nil {
-		return err
-	}
-	if !own.Chown {
-		return nil
-	}
-	return f.Chown(own.UID, own.GID)
 }
 
 // stamp writes a time as the session's files do: RFC 3339 in UTC.

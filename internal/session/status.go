@@ -55,56 +55,52 @@ func (s *Store) Count() (int64, error) {
 		return known, nil
 	}
 	n := int64(0)
-	err := s.EachContainer(func(c *Container) error {
+	// What cannot be read is not counted: a user's odd folder must not take the number from all.
+	_ = s.EachContainer(func(c *Container) error {
 		names, err := c.names()
 		n += int64(len(names))
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
 		return err
 	})
-	if err != nil {
-		return 0, err
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.count = n
 	return n, nil
 }
 
-// EachContainer visits the agents and models of every owner, in name order.
+// EachContainer visits the agents and models of every owner, in name order. What goes wrong with one keeps nobody from the
+// others, since each user may have put anything into their own home: the errors are joined.
 func (s *Store) EachContainer(visit func(*Container) error) error {
+	owners, err := s.Owners()
+	for _, o := range owners {
+		err = errors.Join(err, s.ContainersOf(o, visit))
+	}
+	return err
+}
+
+// Owners lists those who have a part of the store: home/<uid> and shared/<name>.
+func (s *Store) Owners() (list []string, err error) {
 	for _, scope := range []string{"home", "shared"} {
-		owners, err := s.dirs(scope)
-		if err != nil {
-			return err
+		names, derr := s.dirs(scope)
+		err = errors.Join(err, derr)
+		for _, n := range names {
+			list = append(list, path.Join(scope, n))
 		}
-		for _, o := range owners {
-			for _, kind := range []string{"agent", "model"} {
-				if err := s.containersIn(path.Join(scope, o, kind), visit); err != nil {
-					return err
-				}
+	}
+	return list, err
+}
+
+// ContainersOf visits the agents and models of one owner.
+func (s *Store) ContainersOf(owner string, visit func(*Container) error) (err error) {
+	for _, kind := range []string{"agent", "model"} {
+		names, derr := s.dirs(path.Join(owner, kind))
+		err = errors.Join(err, derr)
+		for _, n := range names {
+			if c, cerr := s.Container(path.Join(owner, kind, n)); cerr == nil { // else a folder of another kind
+				err = errors.Join(err, visit(c))
 			}
 		}
 	}
-	return nil
-}
-
-func (s *Store) containersIn(rel string, visit func(*Container) error) error {
-	names, err := s.dirs(rel)
-	if err != nil {
-		return err
-	}
-	for _, n := range names {
-		c, err := s.Container(path.Join(rel, n))
-		if err != nil {
-			continue // a folder of another kind
-		}
-		if err := visit(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return err
 }
 
 // dirs lists the folders in rel; a rel that is not there has none.

@@ -125,18 +125,37 @@ func (s *Store) open() error {
 	if s.dir, err = beneath.Open(s.path); err != nil {
 		return err
 	}
+	if s.chown {
+		s.dir.SetGuard(own)
+	}
 	if s.opt.ReadOnly {
 		return nil
 	}
 	for _, d := range []string{StateDir, "home", "shared", "agent", "model"} {
-		if err := s.dir.MkdirAll(d, storeMode(s.chown), nil); err != nil {
+		if err := s.dir.MkdirAll(d, storeMode(s.chown && d == "home"), nil); err != nil {
+			return err
+		}
+		if err := s.shut(d); err != nil {
 			return err
 		}
 	}
 	return s.takeLock()
 }
 
-// storeMode lets users pass through a system's store to their own part of it, and nobody into a user's own store.
+// shut keeps users out of what is not their home: where several may write, one could take the place of another's file, or
+// history away. An older ctxfs let them in.
+func (s *Store) shut(dir string) error {
+	if !s.chown || dir == "home" {
+		return nil
+	}
+	st, err := s.dir.Stat(dir)
+	if err != nil || st.Mode&0o077 == 0 {
+		return err
+	}
+	return s.dir.Chmod(dir, st.Mode&0o700)
+}
+
+// storeMode lets users pass through a system's store to their own home in it, and nobody into a user's own store.
 func storeMode(system bool) uint32 {
 	if system {
 		return 0o711

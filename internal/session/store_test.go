@@ -205,7 +205,7 @@ func TestByHand(t *testing.T) {
 			must(t, os.MkdirAll(dir, 0o755))
 			for f, data := range files {
 				must(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, f)), 0o755))
-				must(t, os.WriteFile(filepath.Join(dir, f), []byte(data), 0o644))
+				putFile(t, filepath.Join(dir, f), []byte(data))
 			}
 			x, err := container(t, s, coder).Session("hand")
 			must(t, err)

@@ -70,12 +70,13 @@ func (x *Session) ready() (done func(), err error) {
 	}
 	if x.fold == nil || x.fold.log != log || x.fold.tokens != enc.Name() {
 		x.fold = &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name()}
-		x.cache = map[string]view{}
+		x.forget()
 	}
 	if err := x.fold.catchUp(); err != nil {
 		x.Release()
 		return nil, err
 	}
+	x.weight.Store(x.fold.size() + x.cached)
 	return x.Release, nil
 }
 
@@ -91,11 +92,26 @@ func (x *Session) built(name string) (view, error) {
 		return view{}, err
 	}
 	v.gen = gen
-	if len(x.cache) >= maxViews {
-		clear(x.cache)
-	}
-	x.cache[name] = v
+	x.keep(name, v)
 	return v, nil
+}
+
+// maxViewBytes is how many bytes of views a session keeps, beside the newest one: 64 MiB.
+const maxViewBytes = 64 << 20
+
+// keep puts a view into the cache; mu is held.
+func (x *Session) keep(name string, v view) {
+	if len(x.cache) >= maxViews || x.cached+int64(len(v.data)) > maxViewBytes {
+		x.forget()
+	}
+	x.cached += int64(len(v.data) - len(x.cache[name].data))
+	x.cache[name] = v
+	x.weight.Store(x.fold.size() + x.cached)
+}
+
+// forget empties the cache; mu is held.
+func (x *Session) forget() {
+	x.cache, x.cached = map[string]view{}, 0
 }
 
 func (x *Session) build(name string) (view, error) {
@@ -165,7 +181,7 @@ func (x *Session) packAt(budget int) (*pack.Pack, error) {
 		return nil, err
 	}
 	x.store.Stats.Packs.Add(1)
-	x.cache[key] = view{gen: gen, pack: p}
+	x.keep(key, view{gen: gen, pack: p})
 	return p, nil
 }
 
@@ -250,7 +266,7 @@ func (x *Session) ids(list func(pack.Input) ([]string, error)) (ids []string, er
 func (x *Session) DropPack() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	clear(x.cache)
+	x.forget()
 }
 
 // Appended says that lines were committed to the named log.

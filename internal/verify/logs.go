@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 
+	"ctxfs/internal/appendlog"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/record"
 	"ctxfs/internal/session"
@@ -30,7 +31,7 @@ func (v *verifier) log(x *session.Session, name string) int {
 	defer f.Close()
 	r := bufio.NewReaderSize(f, 1<<20)
 	for n := 0; ; n++ {
-		line, err := r.ReadBytes('\n')
+		line, err := readLine(r)
 		v.r.Bytes += int64(len(line))
 		if err == io.EOF {
 			if len(line) > 0 {
@@ -43,6 +44,21 @@ func (v *verifier) log(x *session.Session, name string) int {
 			return n
 		}
 		v.line(x, name, n+1, line)
+	}
+}
+
+// readLine reads a line with its end. One that no log can hold is an error: a user's file may be of any size.
+func readLine(r *bufio.Reader) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+		if len(line) > appendlog.MaxLine {
+			return line, appendlog.ErrTooLong
+		}
 	}
 }
 

@@ -34,21 +34,18 @@ type Report struct {
 func Store(store *session.Store) (*Report, error) {
 	v := &verifier{store: store, r: &Report{Problems: []Problem{}}, colds: map[string]*owned{}}
 	defer v.close()
-	for _, top := range []string{"home", "shared"} {
-		owners, err := store.Dir().ReadDir(top)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return v.r, err
-		}
-		for _, o := range owners {
-			if !o.IsDir() {
-				continue
-			}
-			if err := v.owner(path.Join(top, o.Name())); err != nil {
-				return v.r, err
-			}
+	owners, err := store.Owners()
+	for _, o := range owners {
+		if err := v.owner(o); err != nil {
+			v.problem(o, "%v", err)
 		}
 	}
-	return v.r, store.EachContainer(v.container)
+	for _, o := range owners {
+		if err := store.ContainersOf(o, v.container); err != nil {
+			v.problem(o, "%v", err)
+		}
+	}
+	return v.r, err
 }
 
 type verifier struct {
@@ -77,7 +74,8 @@ func (v *verifier) container(c *session.Container) error {
 	for _, name := range names {
 		x, err := c.Session(name)
 		if err != nil {
-			return err
+			v.problem(path.Join(c.SessionsRel(), name), "%v", err)
+			continue
 		}
 		v.session(x)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/session"
@@ -45,7 +46,7 @@ func fixture(t *testing.T) (dir string, id cas.ID) {
 	for name, data := range map[string]string{"cwd": "/", "context/budget": "9000\n", "context/gc.policy": "pack_ttl=1d\n", "context/facts.jsonl": "{\"fact\":\"x\"}\n", "context/summary.md": "So far.\n"} {
 		must(t, x.WriteControl(name, []byte(data), by))
 	}
-	cold, err := session.OpenCold(store.Dir(), "home/1000", chunkstore.Options{})
+	cold, err := session.OpenCold(store.Dir(), "home/1000", chunkstore.Options{Owner: beneath.Owner{UID: 1000, GID: 1000, Chown: os.Geteuid() == 0}})
 	must(t, err)
 	defer cold.Close()
 	id, err = cold.Put([]byte("picture"))
@@ -204,7 +205,7 @@ func (d damager) flip(pattern string) {
 	must(d.t, err)
 	data[len(data)-2] ^= 1
 	must(d.t, os.Chmod(list[0], 0o600))
-	must(d.t, os.WriteFile(list[0], data, 0o600))
+	must(d.t, os.WriteFile(list[0], data, 0o600)) // it keeps its owner
 }
 
 func (d damager) read(rel string) string {
@@ -217,6 +218,9 @@ func (d damager) write(rel, data string) {
 	must(d.t, os.MkdirAll(filepath.Dir(d.name(rel)), 0o700))
 	_ = os.Chmod(d.name(rel), 0o600) // a blob is read-only; a new file is not there yet
 	must(d.t, os.WriteFile(d.name(rel), []byte(data), 0o600))
+	if uid, ok := session.HomeOf(rel); ok && os.Geteuid() == 0 {
+		must(d.t, os.Chown(d.name(rel), uid, uid))
+	}
 }
 
 func (d damager) add(rel, data string) { d.write(rel, d.read(rel)+data) }
