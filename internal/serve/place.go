@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
 	"io/fs"
 	"path"
@@ -130,18 +131,19 @@ func (h *Hub) reach(p peer, pl *place, write bool) error {
 	return h.may(p, pl.key.dir(), mode)
 }
 
-// may asks the kernel whether the peer has that access to a path below shared/ in the store. Nobody but root may search
-// shared/ itself, so the question is asked from inside it.
+// may asks the kernel whether the peer has that access to a share, or to a path in it. Nobody but root may search the
+// folder of shares, so the question is asked from inside the share.
 func (h *Hub) may(p peer, rel string, mode uint32) error {
 	if p.uid == 0 || p.uid == h.store.Self() {
 		return nil
 	}
-	f, err := h.store.Dir().OpenFile("shared", unix.O_PATH|unix.O_DIRECTORY, 0)
+	share := session.OwnerRel(rel)
+	f, err := h.store.Dir().OpenFile(share, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := p.mayAccess(int(f.Fd()), strings.TrimPrefix(rel, "shared/"), mode); err != nil {
+	if err := p.mayAccess(int(f.Fd()), cmp.Or(strings.TrimPrefix(strings.TrimPrefix(rel, share), "/"), "."), mode); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
