@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"ctxfs/internal/frames"
 	"ctxfs/internal/session"
@@ -56,8 +57,19 @@ func (a *agentFlags) byCWD(agent, cwd string) error {
 		return err
 	}
 	cwd = filepath.Clean("/" + cwd)
+	stands := func(name string) bool { return value(filepath.Join(dir, name), "cwd") == cwd }
 	a.session = value(dir, "index/by-cwd/"+session.CWDKey(cwd))
-	if a.session == "" || value(filepath.Join(dir, a.session), "cwd") != cwd {
+	if a.session != "" && !stands(a.session) { // another directory has the same key
+		names, err := sessionNames(dir)
+		if err != nil {
+			return err
+		}
+		a.session = ""
+		if i := slices.IndexFunc(names, stands); i >= 0 {
+			a.session = names[i]
+		}
+	}
+	if a.session == "" {
 		return &session.Error{Kind: session.NotFound, Msg: fmt.Sprintf("agent %s has no session in %s", agent, cwd), Hint: "if the folder has moved: ctxfs session relocate"}
 	}
 	return nil

@@ -25,9 +25,10 @@ type agentSession struct {
 func newSessions() *cobra.Command {
 	var a agentFlags
 	var asJSON bool
+	var newest int
 	cmd := &cobra.Command{
 		Use: "sessions AGENT", Short: "list an agent's sessions, newest first",
-		Example: "  ctxfs sessions coder\n  ctxfs sessions coder --json | jq -r '.[] | select(.cwd == \"/work\").session'", Args: exactArgs(1),
+		Example: "  ctxfs sessions coder -n 10\n  ctxfs sessions coder --json | jq -r '.[] | select(.cwd == \"/work\").session'", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.sessions(args[0])
 			if err != nil {
@@ -37,7 +38,7 @@ func newSessions() *cobra.Command {
 			if a.temp {
 				read = readTemps
 			}
-			list, err := read(dir)
+			list, err := read(dir, newest)
 			if err != nil {
 				return fmt.Errorf("agent %s: %w", args[0], err)
 			}
@@ -58,12 +59,13 @@ func newSessions() *cobra.Command {
 	}
 	a.addMount(cmd)
 	a.addTemp(cmd)
+	cmd.Flags().IntVarP(&newest, "last", "n", 0, "only the N that were updated last; 0: all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
 
-// readTemps reads the temporary sessions in dir, which is there while there is one.
-func readTemps(dir string) ([]agentSession, error) {
+// readTemps reads the newest temporary sessions in dir, which is there while there is one.
+func readTemps(dir string, newest int) ([]agentSession, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
@@ -73,6 +75,9 @@ func readTemps(dir string) ([]agentSession, error) {
 		list = append(list, readSession(dir, e.Name()))
 	}
 	slices.SortStableFunc(list, func(a, b agentSession) int { return strings.Compare(b.Updated, a.Updated) })
+	if newest > 0 {
+		list = list[:min(newest, len(list))]
+	}
 	return list, nil
 }
 
@@ -81,16 +86,25 @@ func readSession(dir, name string) agentSession {
 	return agentSession{Name: name, State: value(at, "state"), CWD: value(at, "cwd"), Updated: value(at, "updated_at")}
 }
 
-// readSessions reads the sessions in dir in the order of its index.
-func readSessions(dir string) ([]agentSession, error) {
-	names, err := os.ReadFile(filepath.Join(dir, "index", "list"))
+// sessionNames reads the index of the sessions in dir, newest first.
+func sessionNames(dir string) ([]string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "index", "list"))
+	return strings.Fields(string(data)), err
+}
+
+// readSessions reads the newest sessions in dir, 0: all, in the order of its index.
+func readSessions(dir string, newest int) ([]agentSession, error) {
+	names, err := sessionNames(dir)
 	if err != nil {
 		return nil, err
 	}
+	if newest > 0 {
+		names = names[:min(newest, len(names))]
+	}
 	current := value(dir, "index/current")
 	list := []agentSession{}
-	for name := range strings.Lines(string(names)) {
-		s := readSession(dir, strings.TrimSuffix(name, "\n"))
+	for _, name := range names {
+		s := readSession(dir, name)
 		s.Current = s.Name == current
 		list = append(list, s)
 	}
@@ -109,18 +123,18 @@ func newRelocate() *cobra.Command {
 		Use: "relocate AGENT OLD NEW", Short: "tell an agent's sessions that a folder in its root has moved",
 		Long: `Change the cwd of every session of AGENT that stands in OLD, or below it, to the same place in NEW: resuming by cwd finds
 them there. OLD and NEW are paths in the agent's root; NEW must be there. A session whose new cwd is not there keeps the
-old one, and is told of.`,
+old one, and is told of. Nobody worked in these sessions: each keeps its updated_at, and its place in the index.`,
 		Example: "  ctxfs session relocate coder /work/brewlog /work/archive/brewlog", Args: exactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.sessions(args[0])
 			if err != nil {
 				return err
 			}
-			list, err := readSessions(dir)
+			names, err := sessionNames(dir)
 			if err != nil {
 				return fmt.Errorf("agent %s: %w", args[0], err)
 			}
-			moved, err := relocate(dir, list, path.Clean("/"+args[1]), path.Clean("/"+args[2]))
+			moved, err := relocate(dir, names, path.Clean("/"+args[1]), path.Clean("/"+args[2]))
 			fmt.Fprintf(cmd.OutOrStdout(), "%s relocated\n", count(moved, "session"))
 			return err
 		},
@@ -129,17 +143,19 @@ old one, and is told of.`,
 	return cmd
 }
 
-func relocate(dir string, list []agentSession, from, to string) (moved int, err error) {
-	for _, s := range list {
-		rest, below := strings.CutPrefix(s.CWD, strings.TrimSuffix(from, "/")+"/")
-		if s.CWD != from && !below {
+func relocate(dir string, names []string, from, to string) (moved int, err error) {
+	for _, name := range names {
+		at := filepath.Join(dir, name)
+		cwd := value(at, "cwd")
+		rest, below := strings.CutPrefix(cwd, strings.TrimSuffix(from, "/")+"/")
+		if cwd != from && !below {
 			continue
 		}
-		if s.CWD == from {
+		if cwd == from {
 			rest = ""
 		}
-		if werr := os.WriteFile(filepath.Join(dir, s.Name, "cwd"), []byte(path.Join(to, rest)+"\n"), 0); werr != nil {
-			err = errors.Join(err, fmt.Errorf("%s stays at %s: %w", s.Name, printable(s.CWD), werr))
+		if werr := mountOrder(at, "relocate "+path.Join(to, rest)); werr != nil {
+			err = errors.Join(err, fmt.Errorf("%s stays at %s: %w", name, printable(cwd), errors.Unwrap(werr)))
 			continue
 		}
 		moved++

@@ -73,6 +73,9 @@ func (f *FS) do(n node, order string, by session.Caller) error {
 	if err != nil {
 		return err
 	}
+	if cwd, ok := strings.CutPrefix(order, "relocate "); ok {
+		return x.Relocate(cwd, by)
+	}
 	switch order {
 	case "delete":
 		if err := mayDelete(x, by); err != nil {

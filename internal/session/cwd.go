@@ -32,6 +32,26 @@ func checkCWD(x *Session, data []byte, by Caller) ([]byte, error) {
 	return nil, err
 }
 
+// Relocate changes the session's cwd to where its directory has moved. Nobody worked in the session: it stays as old as it
+// was, and in its place among the others.
+func (x *Session) Relocate(cwd string, by Caller) error {
+	x.ctlMu.Lock()
+	defer x.ctlMu.Unlock()
+	keep, err := checkCWD(x, []byte(cwd), by)
+	if err != nil {
+		return err
+	}
+	a, err := x.attr()
+	if err != nil {
+		return err
+	}
+	defer x.Touch()
+	if err := x.put("cwd", keep); err != nil {
+		return err
+	}
+	return x.setTime(x.rel(), a.Mtime)
+}
+
 // climbs tells whether a path's ".." go above its root at any point.
 func climbs(p string) bool {
 	depth := 0

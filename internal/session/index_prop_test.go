@@ -139,7 +139,7 @@ func (s *shop) change() string {
 		return "create"
 	}
 	was := x.Name()
-	switch s.rnd.IntN(14) {
+	switch s.rnd.IntN(15) {
 	case 0:
 		return "create " + create(t, s.c, s.fresh()).Name()
 	case 1, 2, 3:
@@ -170,6 +170,13 @@ func (s *shop) change() string {
 		text := map[string]string{"state": "done", "context/budget": "100", "meta.json": `{"x":1}`, "context/summary.md": "s"}[name]
 		must(t, x.WriteControl(name, []byte(text), me))
 		return name + " of " + was
+	case 14:
+		before := s.names()
+		must(t, x.Relocate(s.cwd(), me))
+		if after := s.names(); !slices.Equal(before, after) {
+			t.Fatalf("relocating %s changed the order from %q to %q", was, before, after)
+		}
+		return "relocation of " + was
 	case 11:
 		must(t, x.Event("x", nil))
 		return "event in " + was
