@@ -263,7 +263,7 @@ func (s *shop) again() string {
 
 // TestIndexProperty: after whatever happens to a store, the index is what a scan of all sessions says.
 func TestIndexProperty(t *testing.T) {
-	steps := 300
+	steps := 200
 	if testing.Short() { // the race detector runs so
 		steps = 60
 	}
