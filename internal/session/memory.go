@@ -162,7 +162,7 @@ func (x *Session) takeOut() (name, gone string, err error) {
 	if x.refs == 0 {
 		x.drop()
 	}
-	x.fold, x.cache = nil, nil
+	x.light()
 	x.store.prune(x.c.SessionsRel())
 	return name, gone, nil
 }
