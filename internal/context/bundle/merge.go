@@ -6,9 +6,10 @@ import "slices"
 // nil for nothing; both are left as they are. Importing one bundle twice is the same as once.
 //
 //   - An entry that is new is added at the end; one whose id is known is replaced by the imported one, in its place.
-//   - Of the log, those lines are added at the end that held does not have as often. So the log of an older export of
-//     the same context adds nothing, and statuses stay the newest.
-//   - An entry that one of these new lines evicts, and that the imported snapshot does not have, leaves.
+//   - The imported log is added at the end, from its first line on that held does not have (as often). So the log of an
+//     older export of the same context adds nothing, statuses stay the newest, and what is added ends as it did there.
+//   - An entry that is evicted in what was added, and that the imported snapshot does not have, leaves; but not one that
+//     the log names without having committed it.
 //   - New slots are added at the end of the schema. token_count is the new sum; budget_tokens is the larger of the two
 //     budgets, or the sum where that is more: what bounds a pack is the importer's own budget.
 //   - The manifest is the imported one. Foreign fields of both are kept, the imported value where both have one.
@@ -29,7 +30,7 @@ func Merge(held, imported *Bundle) *Bundle {
 		}
 	}
 	out.Lifecycle = mergeLines(held.Lifecycle, imported.Lifecycle)
-	gone := evicted(out.Lifecycle[len(held.Lifecycle):])
+	gone := evicted(out.Lifecycle, len(held.Lifecycle))
 	for _, e := range b.Entries {
 		delete(gone, e.ID)
 	}
@@ -42,16 +43,28 @@ func Merge(held, imported *Bundle) *Bundle {
 	return out
 }
 
-// evicted gives the ids that a part of a log leaves evicted.
-func evicted(lines []Line) map[string]bool {
-	out := map[string]bool{}
-	for i := range lines {
-		delete(out, lines[i].EntryID)
-		if lines[i].Decision == Evict {
-			out[lines[i].EntryID] = true
+// evicted gives the ids that the lines from the given one on leave evicted, and that the log can do without.
+func evicted(log []Line, from int) map[string]bool {
+	gone, known := map[string]bool{}, map[string]bool{}
+	needed := map[string]bool{} // named before they were committed
+	for i := range log {
+		l := &log[i]
+		if delete(gone, l.EntryID); l.Decision == Evict && i >= from {
+			gone[l.EntryID] = true
+		}
+		if l.enters() {
+			known[l.EntryID] = true
+		}
+		for _, id := range []string{l.EntryID, l.Supersedes} {
+			needed[id] = needed[id] || !known[id]
 		}
 	}
-	return out
+	for id := range needed {
+		if needed[id] {
+			delete(gone, id)
+		}
+	}
+	return gone
 }
 
 func mergeEntries(a, b *Snapshot) []Entry {
@@ -72,16 +85,15 @@ func mergeEntries(a, b *Snapshot) []Entry {
 }
 
 func mergeLines(a, b []Line) []Line {
-	out := slices.Clone(a)
 	have := counted(a)
 	for i := range b {
-		if s := b[i].String(); have[s] > 0 {
-			have[s]--
-		} else {
-			out = append(out, b[i])
+		s := b[i].String()
+		if have[s] == 0 {
+			return append(slices.Clone(a), b[i:]...)
 		}
+		have[s]--
 	}
-	return out
+	return slices.Clone(a)
 }
 
 func mergeForeign(a, b Foreign) Foreign {

@@ -2,6 +2,7 @@ package bundle
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -138,7 +139,7 @@ func (f *finder) snapshot(data []byte, s *Snapshot) {
 }
 
 // list reads a list of at most MaxEntries values.
-func (o *object) list(name string) ([]jsonValue, bool) {
+func (o *object) list(name string) ([]json.RawMessage, bool) {
 	v := o.take(name, true)
 	if v == nil {
 		return nil, false

@@ -2,11 +2,8 @@ package bundle
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 )
-
-type jsonValue = json.RawMessage
 
 // lifecycle reads lifecycle.jsonl, which may be absent.
 func (f *finder) lifecycle(files map[string][]byte) []Line {
