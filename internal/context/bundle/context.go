@@ -40,7 +40,7 @@ type Context struct {
 	Query     string   `json:"query"`      // what was asked: the query, else the latest user message
 	Budget    int      `json:"budget_tokens"`
 	Items     []Item   `json:"items"`             // what the pack shows
-	Omitted   []string `json:"omitted,omitempty"` // ids of what is there and not shown
+	Omitted   []string `json:"omitted,omitempty"` // ids of what is there, and need not be shown
 }
 
 // Item is what a pack shows of one entry.
@@ -58,11 +58,13 @@ type Item struct {
 	Subject string `json:"subject,omitempty"`
 	// Supersedes is the id or subject of what the entry itself says that it replaces.
 	Supersedes string `json:"supersedes,omitempty"`
-	Log        bool   `json:"log,omitempty"`       // stands in the log: can be left out, and never taken away
-	Authored   bool   `json:"authored,omitempty"`  // an agent or a person wrote it down to hold: authored and pinned files
-	Inferred   bool   `json:"inferred,omitempty"`  // ctxfs drew it from words of others: derived files
-	Cited      bool   `json:"cited,omitempty"`     // a later record or an authored file refers to it
-	Withdrawn  bool   `json:"withdrawn,omitempty"` // its own text says that it holds no more
+	// SupersededBy is the id of the entry that the pack shows in its place.
+	SupersededBy string `json:"superseded_by,omitempty"`
+	Log          bool   `json:"log,omitempty"`       // stands in the log: can be left out, and never taken away
+	Authored     bool   `json:"authored,omitempty"`  // an agent or a person wrote it down to hold: authored and pinned files
+	Inferred     bool   `json:"inferred,omitempty"`  // ctxfs drew it from words of others: derived files
+	Cited        bool   `json:"cited,omitempty"`     // a later record or an authored file refers to it
+	Withdrawn    bool   `json:"withdrawn,omitempty"` // its own text says that it holds no more
 }
 
 // status is what an entry is when it comes.
@@ -90,6 +92,9 @@ func (l *ledger) admitted(c *Context) []*Item {
 	byID := map[string]*Item{}
 	for _, x := range slices.Backward(out) {
 		byID[x.ID] = x
+		if by := x.SupersededBy; by != "" {
+			l.claims[x.ID] = by
+		}
 		by := byID[l.claimer(x)] // of two that replace each other, the later one stays
 		if x.Supersedes != "" && !x.named(x.Supersedes) && (by == nil || !by.named(x.Supersedes)) {
 			l.claims[x.Supersedes] = x.ID

@@ -11,8 +11,9 @@ package bundle
 //     text withdraws it.
 //   - commit: an entry is shown that was not in force; again after it was evicted. Also when the status of an entry in
 //     force rises, since the format has no other word for that.
-//   - supersede: a commit in place of another entry: one that goes and has the same subject, or that the new one names.
-//     When the one that names it is not shown itself, the line is about the old entry and has no supersedes.
+//   - supersede: a commit in place of another entry: one that goes and has the same subject, or that the new one names,
+//     or that the pack shows in its place (a newer read of the same file). When that one is not in force itself, the
+//     line is about the old entry and has no supersedes.
 //
 // Status:
 //

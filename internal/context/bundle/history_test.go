@@ -56,6 +56,10 @@ func TestHistory(t *testing.T) {
 		{"two against each other", []Context{at(8, "", instead(fact("e1"), "e2"), instead(fact("e2"), "e1"))}, "8 commit e2 hypothesis", "e2"},
 		{"one replaces two", []Context{at(8, "", about(word("a"), "s"), word("b")), at(9, "", instead(about(word("c"), "s"), "b"))}, "8 commit a active\n8 commit b active\n9 supersede c active a\n9 supersede c active b", "c"},
 		{"replaced by what has no room", []Context{at(8, "", word("a")), at(9, "", instead(with(word("b"), func(x *Item) { x.Tokens = 2000 }), "a"))}, "8 commit a active\n9 supersede a superseded", ""},
+		{"a newer read, by the pack's account", []Context{at(8, "", word("r1")), at(9, "", with(word("r1"), func(x *Item) { x.SupersededBy = "r2" }), word("r2")), at(10, "", word("r1"))},
+			"8 commit r1 active\n9 supersede r2 active r1\n10 evict r2 active", ""},
+		{"and an even newer one", []Context{at(8, "", word("r1")), at(9, "", with(word("r1"), func(x *Item) { x.SupersededBy = "r2" }), with(word("r2"), func(x *Item) { x.SupersededBy = "r3" }), word("r3"))},
+			"8 commit r1 active\n9 supersede r1 superseded\n9 commit r3 active", "r3"},
 		{"cited, then survives", []Context{at(8, "", fact("f"), fact("g")), at(9, "", with(fact("f"), func(x *Item) { x.Cited = true }), fact("g")), at(10, "", fact("f"), fact("g"))},
 			"8 commit f hypothesis\n8 commit g hypothesis\n9 commit f validated\n9 commit g active", "f g"},
 		{"the present pack is no trial", []Context{at(8, "", fact("g")), at(9, "", fact("g"))}, "8 commit g hypothesis", "g"},
@@ -132,6 +136,9 @@ func random(r *rand.Rand, n int) []Context {
 				Subject: []string{"", "s1", "s2", fmt.Sprint("s", k)}[r.IntN(4)], Log: k%2 == 0, Authored: r.IntN(8) == 0, Inferred: r.IntN(2) == 0, Cited: r.IntN(8) == 0, Withdrawn: r.IntN(12) == 0}
 			if r.IntN(5) == 0 {
 				x.Supersedes = []string{fmt.Sprint("e", r.IntN(15)), fmt.Sprint("s", r.IntN(15))}[r.IntN(2)]
+			}
+			if r.IntN(9) == 0 {
+				x.SupersededBy = fmt.Sprint("e", r.IntN(15))
 			}
 			c.Items = append(c.Items, x)
 		}
