@@ -13,6 +13,7 @@ import (
 	"ctxfs/internal/context/token"
 	"ctxfs/internal/importer"
 	"ctxfs/internal/record"
+	"ctxfs/schema/schematest"
 )
 
 var tokenizer = sync.OnceValues(func() (*token.Encoding, error) { return token.New("o200k_base") })
@@ -73,6 +74,12 @@ func exported(t testing.TB, name string, contexts []Context) *Bundle {
 	entries, lines := History(contexts[:last], contexts[last])
 	b := Make(Manifest{CreatedAt: contexts[last].CreatedAt, UnitSource: Files}, contexts[last].Budget, entries, lines)
 	valid(t, name, b)
+	files, schemas := Render(b), schematest.New(t)
+	for file, schema := range map[string]string{ManifestFile: "bundle-manifest", SnapshotFile: "bundle-snapshot", LifecycleFile: "bundle-lifecycle"} {
+		if schemas.Holds(t, schema+".schema.json", files[file]) == 0 && (file != LifecycleFile || len(lines) > 0) {
+			t.Errorf("%s: nothing in %s", name, file)
+		}
+	}
 	return b
 }
 
