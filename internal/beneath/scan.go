@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"os"
+	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -71,7 +72,11 @@ func entries(fd int, buf []byte, each func(Found)) error {
 }
 
 // Folder is a directory that is being looked at. Names given to its methods have no '/'.
-type Folder struct{ fd int }
+type Folder struct {
+	fd  int
+	dir *Dir
+	rel string
+}
 
 // Look opens the directory rel for as long as fn runs: its path is resolved once for all that fn asks.
 func (d *Dir) Look(rel string, fn func(Folder) error) error {
@@ -80,10 +85,11 @@ func (d *Dir) Look(rel string, fn func(Folder) error) error {
 		return &os.PathError{Op: "open", Path: rel, Err: err}
 	}
 	defer unix.Close(fd)
-	return fn(Folder{fd})
+	return fn(Folder{fd, d, rel})
 }
 
-// Stat gives the attributes of the directory itself. Its errors, and those of the other methods, are plain errnos.
+// Stat gives the attributes of the directory itself. Its errors, and those of the other methods, are plain errnos, or
+// the guard's.
 func (f Folder) Stat() (st unix.Stat_t, err error) { return st, unix.Fstat(f.fd, &st) }
 
 // StatAt gives the attributes of a name in the directory: links are not followed.
@@ -93,7 +99,8 @@ func (f Folder) StatAt(name string) (st unix.Stat_t, err error) {
 
 // ReadAll reads a regular file of the directory into buf, and gives what was read. One that does not fit is ErrTooLarge.
 func (f Folder) ReadAll(name string, buf []byte) ([]byte, error) {
-	fd, err := unix.Openat(f.fd, name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	how := unix.OpenHow{Flags: unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_CLOEXEC, Resolve: resolve}
+	fd, err := unix.Openat2(f.fd, name, &how)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +108,11 @@ func (f Folder) ReadAll(name string, buf []byte) ([]byte, error) {
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return nil, err
+	}
+	if g := f.dir.guard; g != nil {
+		if err := g(path.Join(f.dir.base, f.rel, name), &st); err != nil {
+			return nil, err
+		}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
 		return nil, unix.EINVAL
@@ -125,6 +137,6 @@ func (d *Dir) StatAt(name string) (unix.Stat_t, error) {
 	if strings.ContainsRune(name, '/') || name == ".." {
 		return unix.Stat_t{}, &os.PathError{Op: "stat", Path: name, Err: unix.EINVAL}
 	}
-	st, err := Folder{int(d.f.Fd())}.StatAt(name)
+	st, err := Folder{fd: int(d.f.Fd())}.StatAt(name)
 	return st, wrap("stat", name, err)
 }

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"io/fs"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -240,6 +241,17 @@ func (s *shop) behind() string {
 	}
 }
 
+// give hands all sessions to their user, as rsync -a leaves them.
+func (s *shop) give() {
+	must(s.t, filepath.WalkDir(s.host(), func(p string, d fs.DirEntry, err error) error {
+		if os.IsNotExist(err) || os.Geteuid() != 0 {
+			return nil // no session was made yet
+		}
+		must(s.t, err)
+		return os.Lchown(p, int(me.UID), int(me.GID))
+	}))
+}
+
 // again opens the store anew, after a clean end or one that closes nothing; meanwhile others may have been there.
 func (s *shop) again() string {
 	what := "restart"
@@ -254,6 +266,7 @@ func (s *shop) again() string {
 	for range s.rnd.IntN(4) {
 		what += ", " + s.behind()
 	}
+	s.give()
 	s.c = container(s.t, openStore(s.t, dir, Options{}), rel)
 	if s.rnd.IntN(2) == 0 {
 		s.c.store.Warm()

@@ -228,3 +228,28 @@ func TestIndexManySessions(t *testing.T) {
 		t.Errorf("Count: %d, %v", n, err)
 	}
 }
+
+// TestIndexPlanted: what a user plants in their home is not read for them, and hides no other session.
+func TestIndexPlanted(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("SKIP: only root can make files of two users")
+	}
+	c := container(t, openStore(t, t.TempDir(), Options{}), coder)
+	x := create(t, c, "s")
+	secret := t.TempDir() + "/secret"
+	must(t, os.WriteFile(secret, []byte("/of-root\n"), 0o600))
+	if err := os.Link(secret, hostPath(x, "cwd")); err != nil {
+		t.Skipf("SKIP: no hard links here: %v", err)
+	}
+	foreign := create(t, c, "foreign")
+	must(t, os.Chown(hostPath(foreign, "."), 4242, 4242))
+	for what, ix := range map[string]*Container{"index": c, "reopened": reopened(t, c)} {
+		keys, err := ix.CWDKeys()
+		if err != nil || !slices.Equal(keys, []string{CWDKey("/")}) {
+			t.Errorf("%s: keys %q, %v", what, keys, err)
+		}
+		if got, err := ix.ByCWD(CWDKey("/")); err != nil || got != "s" {
+			t.Errorf("%s: by-cwd: %q, %v", what, got, err)
+		}
+	}
+}

@@ -91,8 +91,10 @@ func (c *Container) readEntry(name string, e *entry, buf []byte) (found bool, er
 		e.key = cwdKey(cwd)
 		return nil
 	})
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return false, nil // it went away, or is none
+	for _, none := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.EACCES} {
+		if errors.Is(err, none) {
+			return false, nil // it went away; or what a user planted there is none, and must not hide other sessions
+		}
 	}
 	return err == nil, err
 }
