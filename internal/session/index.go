@@ -26,8 +26,10 @@ type index struct {
 	mu     sync.Mutex // protects what is below; held over reads of the store
 	loaded bool
 	all    map[string]*entry
-	order  []*entry // newest first; equal times in name order
-	list   []byte   // index/list; nil: to be made from order
+	order  []*entry          // newest first; equal times in name order
+	list   []byte            // index/list; nil: to be made from order
+	asked  int               // questions about a cwd since the last change
+	newest map[uint64]*entry // by key; nil: to be made when many ask
 }
 
 // entry is small: an agent may have very many sessions.
@@ -112,7 +114,7 @@ func (ix *index) put(name string, e *entry, inOrder bool) {
 	if old != nil && e != nil && *old == *e {
 		return
 	}
-	ix.list = nil
+	ix.changed()
 	if old != nil && inOrder {
 		if i, ok := slices.BinarySearchFunc(ix.order, old, byTime); ok {
 			ix.order = slices.Delete(ix.order, i, i+1)
@@ -133,7 +135,28 @@ func (ix *index) put(name string, e *entry, inOrder bool) {
 func (ix *index) sort() {
 	ix.order = slices.AppendSeq(ix.order[:0], maps.Values(ix.all))
 	slices.SortFunc(ix.order, byTime)
-	ix.list = nil
+	ix.changed()
+}
+
+// changed drops what was made from the order.
+func (ix *index) changed() { ix.list, ix.newest, ix.asked = nil, nil, 0 }
+
+// at gives the newest session with a cwd's key, nil when there is none; mu is held. One question is answered by a look along
+// the order; for many, as of ls -l of by-cwd, there is a map.
+func (ix *index) at(key uint64) *entry {
+	if ix.asked++; ix.asked > few && ix.newest == nil {
+		ix.newest = map[uint64]*entry{}
+		for _, e := range slices.Backward(ix.order) {
+			ix.newest[e.key] = e
+		}
+	}
+	if ix.newest != nil {
+		return ix.newest[key]
+	}
+	if i := slices.IndexFunc(ix.order, func(e *entry) bool { return e.key == key }); i >= 0 {
+		return ix.order[i]
+	}
+	return nil
 }
 
 // look calls fn with the sessions, newest first.
@@ -189,9 +212,9 @@ func (c *Container) Current() (name string, err error) {
 // directory checks the session's own cwd.
 func (c *Container) ByCWD(key string) (name string, err error) {
 	want, ok := parseKey(key)
-	err = c.look(func(order []*entry) {
-		if i := slices.IndexFunc(order, func(e *entry) bool { return e.key == want }); ok && i >= 0 {
-			name = order[i].name
+	err = c.look(func([]*entry) {
+		if e := c.idx.at(want); ok && e != nil {
+			name = e.name
 		}
 	})
 	if err == nil && name == "" {

@@ -35,7 +35,8 @@ func (ix *index) load() error {
 		}
 	}
 	slices.SortFunc(ix.order, byTime)
-	ix.list, ix.loaded = nil, true
+	ix.changed()
+	ix.loaded = true
 	return nil
 }
 
