@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -22,6 +23,8 @@ type index struct {
 	touched sync.Mutex      // protects the next two; a leaf, so that nobody who appends waits for a load
 	watched bool            // a load has begun: from now on changes must be known
 	dirty   map[string]bool // to be read from the store again
+
+	waiting atomic.Int32 // questions that are not answered yet
 
 	mu     sync.Mutex // protects what is below; held over reads of the store
 	loaded bool
@@ -161,9 +164,11 @@ func (ix *index) at(key uint64) *entry {
 
 // look calls fn with the sessions, newest first.
 func (c *Container) look(fn func(order []*entry)) error {
+	c.idx.waiting.Add(1)
 	c.idx.mu.Lock()
 	defer c.idx.mu.Unlock()
 	err := c.idx.refresh()
+	c.idx.waiting.Add(-1)
 	if err == nil {
 		fn(c.idx.order)
 	}

@@ -40,32 +40,51 @@ func (ix *index) load() error {
 	return nil
 }
 
-// readers is how many threads read the sessions of an index: on a disk that must be waited for, more than processors.
+// readers is how many threads read the sessions of an index while somebody waits for it: on a disk that must be waited for,
+// more than processors. While nobody does, one reads, and leaves the rest of the machine to others.
 const readers = 8
+
+// loading is the reading of many sessions.
+type loading struct {
+	c       *Container
+	names   []string
+	entries []entry
+	found   []bool
+	next    atomic.Int64
+	wg      sync.WaitGroup
+	errs    [readers]error
+}
 
 // readEntries reads the sessions of those names, and tells which are there.
 func (c *Container) readEntries(names []string, entries []entry) (found []bool, err error) {
+	l := &loading{c: c, names: names, entries: entries, found: make([]bool, len(names))}
+	l.read(0)
+	l.wg.Wait()
+	return l.found, errors.Join(l.errs[:]...)
+}
+
+// read is one reader. The first calls the others when somebody waits.
+func (l *loading) read(r int) {
 	const share = 64 // of the names, that one reader takes at a time
-	found = make([]bool, len(names))
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	errs := make([]error, min(readers, 1+len(names)/share))
-	for r := range errs {
-		wg.Go(func() {
-			var buf [unix.PathMax + 1]byte
-			for errs[r] == nil {
-				from := int(next.Add(share)) - share
-				if from >= len(names) {
-					return
-				}
-				for i := from; i < min(from+share, len(names)) && errs[r] == nil; i++ {
-					found[i], errs[r] = c.readEntry(names[i], &entries[i], buf[:])
-				}
+	var buf [unix.PathMax + 1]byte
+	alone := r == 0
+	for {
+		from := int(l.next.Add(share)) - share
+		for i := from; i < min(from+share, len(l.names)); i++ {
+			if l.found[i], l.errs[r] = l.c.readEntry(l.names[i], &l.entries[i], buf[:]); l.errs[r] != nil {
+				return
 			}
-		})
+		}
+		if from+share >= len(l.names) {
+			return
+		}
+		if alone && l.c.idx.waiting.Load() > 0 {
+			alone = false
+			for other := 1; other < readers; other++ {
+				l.wg.Go(func() { l.read(other) })
+			}
+		}
 	}
-	wg.Wait()
-	return found, errors.Join(errs...)
 }
 
 // errClosed ends what reads a whole store when the store is closed.
@@ -138,6 +157,15 @@ func (s *Store) updatedIn(f beneath.Folder, rel string) (time.Time, error) {
 	return newest, nil
 }
 
+// warm loads the index if it is not, and takes what it has from left.
+func (ix *index) warm(left *int) {
+	ix.mu.Lock()
+	defer ix.mu.Unlock()
+	if ix.refresh() == nil {
+		*left -= len(ix.order)
+	}
+}
+
 // maxWarm is how many sessions Warm reads at most: they take memory, about 100 bytes each, whether anybody asks or not.
 const maxWarm = 300_000
 
@@ -147,8 +175,7 @@ func (s *Store) Warm() {
 	s.later.Go(func() {
 		left := maxWarm
 		_ = s.EachContainer(func(c *Container) error {
-			_ = c.look(func(order []*entry) { left -= len(order) })
-			if left <= 0 {
+			if c.idx.warm(&left); left <= 0 || s.closing.Load() {
 				return errClosed
 			}
 			return nil
