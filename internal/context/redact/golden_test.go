@@ -18,8 +18,9 @@ type known struct {
 	Find [][2]string `json:"f"`
 }
 
-// readGolden reads what testdata/oracle wrote: what gitleaks' own program found in the examples of its rules' sources (random strings that it makes
-// up, and near misses), in cut, changed and joined ones. It is compressed so that no scanner takes it for leaked secrets.
+// readGolden reads what testdata/oracle wrote: what gitleaks' own program found in the examples of its rules' sources
+// (random strings that it makes up, and near misses), in cut, changed and joined ones. It is compressed so that no
+// scanner takes it for leaked secrets.
 func readGolden(t testing.TB) []known {
 	t.Helper()
 	packed, err := os.ReadFile("testdata/gitleaks.jsonl.zst")
