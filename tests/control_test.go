@@ -37,7 +37,8 @@ func TestTree(t *testing.T) {
 	if got := names(dir); !slices.Equal(got, want) {
 		t.Errorf("session: %v", got)
 	}
-	want = []string{"budget", "child", "decisions.jsonl", "dedup", "facts.jsonl", "gc.policy", "pack.json", "pack.md", "pinned", "recall", "refs.jsonl", "summary.md", "swap", "todo.md"}
+	want = []string{"budget", "child", "decisions.jsonl", "dedup", "facts.jsonl", "gc.policy", "injections.jsonl", "missing.jsonl",
+		"pack.json", "pack.md", "pinned", "recall", "refs.jsonl", "summary.md", "swap", "todo.md", "trace"}
 	if got := names(dir + "/context"); !slices.Equal(got, want) {
 		t.Errorf("context: %v", got)
 	}

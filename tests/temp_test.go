@@ -78,7 +78,7 @@ func TestTemp(t *testing.T) {
 			t.Errorf("%s: %q", file, got)
 		}
 	}
-	if out, err := exec.Command(program, "pack", dir).CombinedOutput(); err == nil || !strings.Contains(string(out), "read its context/pack.md") {
+	if out, err := exec.Command(program, "pack", dir).CombinedOutput(); err != nil || !strings.Contains(string(out), "secret") {
 		t.Errorf("ctxfs pack: %v %s", err, out)
 	}
 	for _, args := range [][]string{{"sessions", "coder", "--temp"}, {"history", "coder", "--temp", "--session", "t"}, {"latest", "coder", "--temp", "--session", "t"}} {

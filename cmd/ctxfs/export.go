@@ -33,15 +33,19 @@ the pictures and documents that its records name. What ctxfs derives is left out
 ctxfs session restore --from FILE SESSION-PATH makes a session of it.`,
 		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			x, done, err := openSession(args[0])
-			if err != nil {
-				return err
+			export := exportMounted
+			if !inMount(mounts.Real(args[0])) {
+				x, done, err := openSession(args[0])
+				if err != nil {
+					return err
+				}
+				defer done()
+				export = func(w io.Writer, _ string) error { return exportSession(w, x) }
 			}
-			defer done()
 			if out == "" || out == "-" {
-				return exportSession(cmd.OutOrStdout(), x)
+				return export(cmd.OutOrStdout(), args[0])
 			}
-			return toFile(out, func(w io.Writer) error { return exportSession(w, x) })
+			return toFile(out, func(w io.Writer) error { return export(w, args[0]) })
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
@@ -65,13 +69,18 @@ func toFile(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-// exporter writes one tar file.
-type exporter struct {
+// tarball is an exported session while it is written.
+type tarball struct {
 	w     *tar.Writer
+	at    time.Time
+	blobs map[string]bool // named in what was written
+}
+
+// exporter writes a session of a store that is not mounted.
+type exporter struct {
+	tarball
 	x     *session.Session
 	store *session.Store
-	at    time.Time
-	blobs map[string]bool
 }
 
 func exportSession(w io.Writer, x *session.Session) error {
@@ -79,7 +88,7 @@ func exportSession(w io.Writer, x *session.Session) error {
 	if err != nil {
 		return err
 	}
-	e := &exporter{w: tar.NewWriter(w), x: x, store: x.Store(), at: at.Truncate(time.Second), blobs: map[string]bool{}}
+	e := &exporter{tarball: newTarball(w, at), x: x, store: x.Store()}
 	for _, log := range []string{session.Messages, session.Events} {
 		if err := e.log(log); err != nil {
 			return err
@@ -110,25 +119,7 @@ func (e *exporter) log(name string) error {
 		return err
 	}
 	defer e.x.Release()
-	size := log.Size()
-	if err := e.head(name, size); err != nil {
-		return err
-	}
-	scan := &blobScan{found: e.blobs}
-	_, err = io.Copy(io.MultiWriter(e.w, scan), io.NewSectionReader(log, 0, size))
-	return err
-}
-
-func (e *exporter) head(name string, size int64) error {
-	return e.w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: e.at, Format: tar.FormatPAX})
-}
-
-func (e *exporter) file(name string, data []byte) error {
-	if err := e.head(name, int64(len(data))); err != nil {
-		return err
-	}
-	_, err := e.w.Write(data)
-	return err
+	return e.stream(name, log.Size(), log)
 }
 
 // tree writes the plain files of a folder: what agents and people wrote.
@@ -179,6 +170,24 @@ func (e *exporter) named() error {
 		}
 		return e.file("blob/"+id.String(), data)
 	}, nil)
+}
+
+func newTarball(w io.Writer, at time.Time) tarball {
+	return tarball{w: tar.NewWriter(w), at: at.Truncate(time.Second), blobs: map[string]bool{}}
+}
+
+// stream writes a file of that size.
+func (t *tarball) stream(name string, size int64, r io.ReaderAt) error {
+	err := t.w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: t.at, Format: tar.FormatPAX})
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.MultiWriter(t.w, &blobScan{found: t.blobs}), io.NewSectionReader(r, 0, size))
+	return err
+}
+
+func (t *tarball) file(name string, data []byte) error {
+	return t.stream(name, int64(len(data)), bytes.NewReader(data))
 }
 
 // blobScan collects the blob ids in what is written to it.

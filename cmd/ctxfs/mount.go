@@ -138,7 +138,7 @@ func withMkdirHint(err error, point string) error {
 
 // serve mounts and serves until the mount is gone.
 func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
-	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer})
+	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version})
 	if err != nil {
 		return err
 	}

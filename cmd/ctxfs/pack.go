@@ -1,19 +1,27 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
+	"strings"
 
+	"ctxfs/internal/context/pack"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func newPack() *cobra.Command {
-	var opt session.PackOptions
-	var asJSON, why bool
+	var opt session.PackFile
+	var why bool
 	cmd := &cobra.Command{
 		Use: "pack SESSION-PATH", Short: "print the pack of a session, in a mount or in a store",
 		Long: `Print what context/pack.md (with --json: context/pack.json) of the session would be with these options. SESSION-PATH
@@ -23,33 +31,74 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 			if opt.Budget < 0 || opt.Budget > session.MaxBudget || opt.At < 0 {
 				return usageError{fmt.Sprintf("--budget is a number of tokens up to %d, --at a record's number", session.MaxBudget)}
 			}
-			x, done, err := openSession(args[0])
-			if err != nil {
-				return err
+			if opt.Target == pack.TargetModel {
+				opt.Target = ""
+			} else if opt.Target != "" && !slices.Contains(pack.Targets(), opt.Target) {
+				return usageError{fmt.Sprintf("--target is one of %s", strings.Join(pack.Targets(), ", "))}
 			}
-			defer done()
-			p, err := x.Pack(opt)
+			opt.JSON = opt.JSON || why
+			data, err := readPack(args[0], opt)
 			if err != nil {
 				return err
 			}
 			if why {
-				return explain(cmd.OutOrStdout(), p.JSON)
+				return explain(cmd.OutOrStdout(), data)
 			}
-			if asJSON {
-				_, err = cmd.OutOrStdout().Write(p.JSON)
-				return err
-			}
-			_, err = cmd.OutOrStdout().Write(p.Markdown)
+			_, err = cmd.OutOrStdout().Write(data)
 			return err
 		},
 	}
 	cmd.Flags().IntVar(&opt.Budget, "budget", 0, "budget in tokens (default: the session's)")
 	cmd.Flags().StringVar(&opt.Query, "query", "", "rank older records against this text (default: the latest user message)")
 	cmd.Flags().IntVar(&opt.At, "at", 0, "build as of this record (default: the newest)")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print pack.json instead of pack.md")
+	cmd.Flags().StringVar(&opt.Target, "target", "", "whom the pack is for: model, tool, reviewer, user (default: model)")
+	cmd.Flags().BoolVar(&opt.JSON, "json", false, "print pack.json instead of pack.md")
 	cmd.Flags().BoolVar(&why, "explain", false, "show what is in the pack and what is not, with scores and reasons, and a bar of the window")
 	cmd.MarkFlagsMutuallyExclusive("json", "explain")
 	return cmd
+}
+
+// readPack reads the pack's file in a mount, or builds it from a store that is not mounted.
+func readPack(p string, f session.PackFile) ([]byte, error) {
+	abs := mounts.Real(p)
+	if inMount(abs) {
+		name := f.Name()
+		if len(name) > unix.NAME_MAX {
+			return nil, usageError{fmt.Sprintf("--query is too long by %d bytes: in a mount it is part of a file's name", len(name)-unix.NAME_MAX)}
+		}
+		data, err := os.ReadFile(filepath.Join(abs, "context", name))
+		if errors.Is(err, fs.ErrNotExist) && f.At > 0 {
+			return nil, fmt.Errorf("%s has no record %d: %w", p, f.At, err)
+		}
+		return data, err
+	}
+	x, done, err := openSession(p)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	built, err := x.Pack(f)
+	if err != nil {
+		return nil, err
+	}
+	if f.JSON {
+		return built.JSON, nil
+	}
+	return built.Markdown, nil
+}
+
+// inMount tells whether a path is that of a session in a mount of ctxfs.
+func inMount(abs string) bool {
+	m := sessionPathRe.FindStringSubmatch(abs)
+	if m == nil {
+		if t := tempPathRe.FindStringIndex(abs); t != nil {
+			m = []string{abs, abs[:t[0]]}
+		} else {
+			return false
+		}
+	}
+	mnt, ok, err := mounts.At(m[1])
+	return err == nil && ok && mnt.Point == m[1]
 }
 
 var (
@@ -60,7 +109,7 @@ var (
 // notASession tells why a path is none that the store's own files are behind.
 func notASession(p, abs string) error {
 	if m := tempPathRe.FindString(abs); m != "" {
-		return fmt.Errorf("%s is a temporary session, in the memory of the daemon alone: read its context/pack.md, or context/pack@4000.md for another budget; cat FILE >> of its logs keeps them", p)
+		return fmt.Errorf("%s is a temporary session, in the memory of the daemon alone: it ends with its connection; ctxfs session export keeps it", p)
 	}
 	return usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
 }

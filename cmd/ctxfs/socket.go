@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"ctxfs/internal/frames"
 
@@ -69,7 +70,14 @@ func (a *agentFlags) socket(agent string) (*socket, error) {
 	return &socket{conn: conn, in: bufio.NewReaderSize(conn, 1<<16)}, nil
 }
 
-func (s *socket) close() { s.conn.Close() }
+// close ends the connection, and with it the temporary sessions that it made: they are gone when it returns.
+func (s *socket) close() {
+	defer s.conn.Close()
+	_ = s.conn.SetDeadline(time.Now().Add(2 * time.Second)) // a daemon that hangs is not waited for
+	if c, ok := s.conn.(*net.UnixConn); ok && c.CloseWrite() == nil {
+		_, _ = io.Copy(io.Discard, s.in)
+	}
+}
 
 // ask sends a request.
 func (s *socket) ask(fields map[string]any) error {

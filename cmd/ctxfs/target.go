@@ -11,6 +11,7 @@ import (
 	"strconv"
 
 	"ctxfs/internal/beneath"
+	"ctxfs/internal/cas"
 	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
@@ -27,7 +28,13 @@ type target interface {
 type sink struct {
 	dir              string // the session's directory, for people
 	messages, events lineWriter
-	blobs            *chunkstore.Store
+	blobs            blobKeeper
+}
+
+// blobKeeper takes pictures and documents; *chunkstore.Store is one.
+type blobKeeper interface {
+	Put(data []byte) (cas.ID, error)
+	Close() error
 }
 
 type lineWriter interface {
@@ -65,26 +72,31 @@ func (f *importFlags) target() (target, error) {
 	return &storeTarget{store: store, by: session.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}}, nil
 }
 
-// mountTarget writes through a mount, with ordinary writes. Blobs are put into the store beside it, which its owner may:
-// a put is atomic, and comes before the record that names it.
-type mountTarget struct {
-	point string
-	store *beneath.Dir
-}
+// mountTarget writes through a mount, with ordinary writes: only the daemon gets at the store behind it.
+type mountTarget struct{ point string }
 
 func newMountTarget(point string) (*mountTarget, error) {
-	status, err := mounts.Status(point)
-	if err != nil {
+	if _, err := mounts.Status(point); err != nil {
 		return nil, err
 	}
-	dir, err := beneath.Open(status["store"])
-	if err != nil {
-		return nil, err
-	}
-	return &mountTarget{point: point, store: dir}, nil
+	return &mountTarget{point: point}, nil
 }
 
-func (m *mountTarget) close() { m.store.Close() }
+func (m *mountTarget) close() {}
+
+// mountBlobs hands blobs to the daemon: each is a temporary file of the session, which it then keeps.
+type mountBlobs struct{ dir string }
+
+func (b mountBlobs) Put(data []byte) (cas.ID, error) {
+	id := cas.Sum(data)
+	name := session.BlobPrefix + id.String()
+	if err := os.WriteFile(filepath.Join(b.dir, name), data, 0o600); err != nil {
+		return id, err
+	}
+	return id, mountOrder(b.dir, "keep "+name)
+}
+
+func (mountBlobs) Close() error { return nil }
 
 func (m *mountTarget) create(agent, name string) (*sink, error) {
 	home := path.Join("home", strconv.Itoa(os.Getuid()))
@@ -105,11 +117,7 @@ func (m *mountTarget) create(agent, name string) (*sink, error) {
 		messages.close()
 		return nil, err
 	}
-	blobs, err := session.OpenCold(m.store, home, chunkstore.Options{})
-	if err != nil {
-		return nil, errors.Join(err, messages.close(), events.close())
-	}
-	return &sink{dir: dir, messages: messages, events: events, blobs: blobs}, nil
+	return &sink{dir: dir, messages: messages, events: events, blobs: mountBlobs{dir}}, nil
 }
 
 func existsHint(err error, name string) error {

@@ -65,6 +65,10 @@ const (
 	kSocket  // a socket: its name there stands in the table
 
 	kTemps // the folder of an agent's or model's temporary sessions, there while there is one
+
+	kTrace
+	kInjections
+	kMissing
 )
 
 // class says how a node behaves.
@@ -160,6 +164,9 @@ func (t *tree) addSession() {
 		{kChild, spec{"child", kContext, cPlain, ""}},
 		{kPolicy, spec{"gc.policy", kContext, cControl, ""}},
 		{kRecall, spec{"recall", kContext, cDir, ""}},
+		{kInjections, spec{"injections.jsonl", kContext, cControl, ""}},
+		{kMissing, spec{"missing.jsonl", kContext, cControl, ""}},
+		{kTrace, spec{"trace", kContext, cDir, ""}},
 	} {
 		t.add(s.parent, s.k, s.name, s.class)
 	}

@@ -140,10 +140,10 @@ func (f *FS) find(n node, name string, by session.Caller) (uint64, error) {
 		return f.findSession(n, name)
 	case kTemps:
 		return f.findTemp(n, name)
-	case kByCWD, kSwapChunk, kSwapOpen, kDedupBlob, kRecall:
+	case kByCWD, kSwapChunk, kSwapOpen, kDedupBlob, kRecall, kTrace:
 		return f.findNamed(n, name)
 	case kContext:
-		if _, _, ok := session.PackName(name); ok {
+		if _, ok := session.PackName(name); ok {
 			return f.table.id(kNamed, n.id, name), nil
 		}
 	}

@@ -191,6 +191,8 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 			}
 			return c.CWDKeys()
 		})
+	case kTrace:
+		return f.listNamed(n, func() ([]string, error) { return session.TraceNames(), nil })
 	case kSwapChunk, kDedupBlob:
 		x, err := f.session(n)
 		if err != nil {
@@ -304,6 +306,6 @@ func (f *FS) hidden(n node, name string) bool {
 	if _, fixed := f.tree.byName[n.kind][name]; fixed {
 		return true
 	}
-	_, _, packed := session.PackName(path.Base(name))
+	_, packed := session.PackName(path.Base(name))
 	return packed
 }

@@ -14,32 +14,67 @@ import (
 // attributes of many files would have all of them counted.
 const tokensAttr = "user.ctxfs.tokens"
 
+// originAttr names where a file's content comes from.
+const originAttr = "user.ctxfs.origin"
+
 // maxCount is the largest plain file that is counted, in bytes: 64 MiB. A larger one: EFBIG.
 const maxCount = 64 << 20
 
-// GetXAttr gives user.ctxfs.tokens of any file. Of other classes than "user." there are none at all, and that is said as
+// GetXAttr gives user.ctxfs.tokens and user.ctxfs.origin of any file. Of other classes than "user." there are none at all, and that is said as
 // xattr(7) has it: ls -l then asks for the security and ACL attributes of one file, and not of each.
 func (f *FS) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
 	if !strings.HasPrefix(attr, "user.") {
 		return 0, fuse.Status(unix.EOPNOTSUPP)
 	}
-	if attr != tokensAttr {
+	if attr != tokensAttr && attr != originAttr {
 		return 0, fuse.ENOATTR
 	}
 	n, err := f.node(header.NodeId)
 	if err != nil {
 		return 0, errno(err)
 	}
-	defer f.handles.quotas.build(header.Uid)()
-	count, err := f.tokens(n)
+	value, err := f.attribute(n, attr, header.Uid)
 	if err != nil {
 		return 0, errno(err)
 	}
-	value := strconv.Itoa(count)
 	if len(dest) < len(value) {
 		return uint32(len(value)), fuse.ERANGE
 	}
 	return uint32(copy(dest, value)), fuse.OK
+}
+
+func (f *FS) attribute(n node, attr string, uid uint32) (string, error) {
+	if attr == originAttr {
+		return f.origin(n)
+	}
+	defer f.handles.quotas.build(uid)()
+	count, err := f.tokens(n)
+	return strconv.Itoa(count), err
+}
+
+// origin tells who made what a file holds: "written", by an agent or a person; "derived" from what was written; "default",
+// as nobody has written to it yet.
+func (f *FS) origin(n node) (string, error) {
+	switch f.class(n) {
+	case cLog, cPlain:
+		return "written", nil
+	case cGen:
+		return "derived", nil
+	case cControl:
+		x, err := f.session(n)
+		if err != nil {
+			return "", err
+		}
+		name := f.tree.specs[n.kind].file
+		switch {
+		case x.Written(name):
+			return "written", nil
+		case session.Derived(name):
+			return "derived", nil
+		}
+		return "default", nil
+	}
+	return "", unix.ENODATA
 }
 
 // ListXAttr lists nothing.
@@ -75,6 +110,9 @@ func (f *FS) do(n node, order string, by session.Caller) error {
 	}
 	if cwd, ok := strings.CutPrefix(order, "relocate "); ok {
 		return x.Relocate(cwd, by)
+	}
+	if name, ok := strings.CutPrefix(order, "keep "); ok {
+		return x.KeepFile(name)
 	}
 	switch order {
 	case "delete":

@@ -253,7 +253,8 @@ func (c *conn) abort() {
 	c.mu.Unlock()
 
 	c.out.kill()
-	c.sock.Close()
+	_ = c.sock.CloseRead() // for whoever reads from it here; the end of the connection tells the peer that all of this is done
+	defer c.sock.Close()
 	c.hub.leave(c)
 	if agent {
 		c.hub.removeAgent(c)

@@ -32,6 +32,10 @@ func (x *Session) control(name string) (control, bool) {
 		return control{initial: "{}\n", check: checkMeta}, true
 	case "context/budget":
 		return control{check: checkBudget, line: true}, true
+	case Injections:
+		return control{check: checkInjections, line: true}, true
+	case MissingFile:
+		return control{check: checkMissing, line: true}, true
 	case "context/gc.policy":
 		return control{check: checkPolicy, line: true}, true
 	case "context/summary.md", "context/todo.md":
@@ -177,6 +181,9 @@ func (x *Session) RemoveControl(name string) error {
 	defer x.ctlMu.Unlock()
 	if name == "meta.json" || name == "state" || name == "cwd" {
 		return refuse(NotPermitted, "%s is part of every session", name)
+	}
+	if name == Injections || name == MissingFile {
+		return refuse(NotPermitted, "%s only grows", name)
 	}
 	if err := x.store.dir.Unlink(x.file(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

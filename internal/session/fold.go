@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/context/pack"
@@ -15,10 +16,11 @@ import (
 type fold struct {
 	log      *appendlog.Log
 	work     *pack.Workset
-	ends     []int64 // byte offset of the end of each record
-	lastWord int     // the newest record with an assistant's words; 0: none
-	tokens   string  // name of the tokenizer that counted
-	limit    int     // fold no more records than this; 0: all
+	ends     []int64   // byte offset of the end of each record
+	lastWord int       // the newest record with an assistant's words; 0: none
+	newest   time.Time // the latest time that a record gives
+	tokens   string    // name of the tokenizer that counted
+	limit    int       // fold no more records than this; 0: all
 }
 
 // catchUp folds what was appended since the last time.
@@ -91,6 +93,7 @@ func (f *fold) line(raw []byte, at int64) {
 		f.work.AddBad(n, raw, err.Error())
 		return
 	}
+	f.newest = later(f.newest, r.Time)
 	f.work.Add(r, raw)
 	if r.Role == "assistant" && !r.Sidechain && r.Words() != "" {
 		f.lastWord = n

@@ -26,17 +26,23 @@ func TestNames(t *testing.T) {
 }
 
 func TestPackName(t *testing.T) {
-	for name, want := range map[string]struct {
-		budget   int
-		json, ok bool
-	}{
-		"pack.md": {0, false, true}, "pack.json": {0, true, true}, "pack@8000.md": {8000, false, true}, "pack@1.json": {1, true, true}, "pack@100000000.md": {100_000_000, false, true},
-		"pack": {}, "pack.txt": {}, "pack@.md": {}, "pack@0.md": {}, "pack@-1.md": {}, "pack@+1.md": {}, "pack@08.md": {}, "pack@1e3.md": {}, "pack@8000": {}, "pack8000.md": {}, "x.md": {},
-		"pack@100000001.md": {}, "pack@99999999999999999999.md": {}, "pack@8000.md.md": {}, "pack@ 8.md": {}, ".md": {},
+	for name, want := range map[string]PackFile{
+		"pack.md": {}, "pack.json": {JSON: true}, "pack@8000.md": {Budget: 8000}, "pack@1.json": {Budget: 1, JSON: true}, "pack@100000000.md": {Budget: 100_000_000},
+		"pack?why did it fail.md": {Query: "why did it fail"}, "pack@80.tool#12?a%2Fb 100%25 x.y.md": {Budget: 80, Target: "tool", At: 12, Query: "a/b 100% x.y"},
+		"pack#7.json": {At: 7, JSON: true}, "pack? what? .md": {Query: " what? "},
+		"pack.tool.md": {Target: "tool"}, "pack@8000.reviewer.json": {Budget: 8000, Target: "reviewer", JSON: true}, "pack.user.md": {Target: "user"},
 	} {
-		budget, json, ok := PackName(name)
-		if ok != want.ok || ok && (budget != want.budget || json != want.json) {
-			t.Errorf("PackName(%q) = %d, %v, %v", name, budget, json, ok)
+		if f, ok := PackName(name); !ok || f != want {
+			t.Errorf("PackName(%q) = %+v, %v", name, f, ok)
+		}
+		if again, ok := PackName(want.Name()); !ok || again != want {
+			t.Errorf("%+v is called %q", want, want.Name())
+		}
+	}
+	for _, name := range []string{"pack", "pack.txt", "pack@.md", "pack@0.md", "pack@-1.md", "pack@+1.md", "pack@08.md", "pack@1e3.md", "pack@8000", "pack8000.md", "x.md",
+		"pack@100000001.md", "pack@99999999999999999999.md", "pack@8000.md.md", "pack@ 8.md", ".md", "pack.model.md", "pack.admin.md", "pack..md", "pack.tool.tool.md", "x.tool.md", "pack?.md", "pack? .md", "pack#.md", "pack#0.md", "pack#x.md", "pack?%zz.md", "pack#1.tool.md"} {
+		if f, ok := PackName(name); ok {
+			t.Errorf("PackName(%q) = %+v", name, f)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func TestPackAt(t *testing.T) {
 	talk(t, x, 4)
 	lines := strings.SplitAfter(look(t, x, "context/swap/open/messages:1-8"), "\n")
 	for n := 1; n <= 8; n++ {
-		p, err := x.Pack(PackOptions{At: n, Budget: 900})
+		p, err := x.Pack(PackFile{At: n, Budget: 900})
 		must(t, err)
 		short := create(t, c, fmt.Sprint("short", n))
 		plant(t, short, Messages, strings.Join(lines[:n], ""))
@@ -24,15 +24,15 @@ func TestPackAt(t *testing.T) {
 			t.Errorf("at %d:\n%s\nwant\n%s", n, p.Markdown, want)
 		}
 	}
-	if _, err := x.Pack(PackOptions{At: 9}); kind(err) != NotFound {
+	if _, err := x.Pack(PackFile{At: 9}); kind(err) != NotFound {
 		t.Errorf("past the end: %v", err)
 	}
-	whole, err := x.Pack(PackOptions{})
+	whole, err := x.Pack(PackFile{})
 	must(t, err)
 	if string(whole.Markdown) != look(t, x, "context/pack.md") || string(whole.JSON) != look(t, x, "context/pack.json") {
 		t.Error("a pack with no options is not pack.md")
 	}
-	asked, err := x.Pack(PackOptions{Query: "input 37", Budget: 500})
+	asked, err := x.Pack(PackFile{Query: "input 37", Budget: 500})
 	must(t, err)
 	if asked.Tokens > 500 || x.store.Tokens(asked.Markdown) != asked.Tokens {
 		t.Errorf("a query's pack has %d tokens", asked.Tokens)

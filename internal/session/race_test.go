@@ -41,7 +41,7 @@ func TestTogether(t *testing.T) {
 			}
 			return nil
 		},
-		"build":   func(int) error { _, err := x.Pack(PackOptions{Budget: 700}); return err },
+		"build":   func(int) error { _, err := x.Pack(PackFile{Budget: 700}); return err },
 		"derived": func(int) error { _, err := x.ReadControl("context/summary.md"); return err },
 		"state": func(i int) error {
 			return x.WriteControl("state", []byte([]string{"active", "idle"}[i%2]), me)

@@ -50,6 +50,7 @@ type Session struct {
 	fold   *fold
 	cache  map[string]view
 	cached int64         // bytes in cache
+	past   past          // of events.jsonl
 	weight atomic.Int64  // bytes of history in fold, and those of cache
 	ctl    atomic.Uint64 // counts changes of the files beside the logs that packs are built from
 }

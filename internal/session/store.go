@@ -28,6 +28,7 @@ const DefaultMemory = 256 << 20
 type Options struct {
 	Budget    int              // default budget of a pack in tokens; 0: DefaultBudget
 	Tokenizer string           // "": token.Default
+	Version   string           // of the program, for records that name their producer
 	ReadOnly  bool             // do not lock, do not create: for commands that only look
 	Now       func() time.Time // nil: time.Now
 

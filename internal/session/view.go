@@ -2,24 +2,28 @@ package session
 
 import (
 	"path"
-	"strconv"
 	"strings"
 
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/context/pack"
+	"ctxfs/internal/context/trace"
 )
 
 // view is a generated file as of one generation.
 type view struct {
 	gen  generation
 	data []byte
-	pack *pack.Pack
+	// Of a pack: itself, what it was built of, and its records, once they were asked for.
+	pack  *pack.Pack
+	input pack.Input
+	trace *trace.Trace
 }
 
 // generation names a state of everything that packs are built from.
 type generation struct {
-	size int64  // of messages.jsonl
-	ctl  uint64 // changes beside it
+	size   int64  // of messages.jsonl
+	ctl    uint64 // changes beside it
+	events int64  // size of events.jsonl, for what is made of it too
 }
 
 // maxViews is how many views of one generation are kept.
@@ -123,6 +127,8 @@ func (x *Session) build(name string) (view, error) {
 	case !ok:
 	case strings.HasPrefix(rest, "pack"):
 		return x.buildPack(rest)
+	case strings.HasPrefix(rest, "trace/"):
+		return x.buildTrace(rest[len("trace/"):])
 	case strings.HasPrefix(rest, "recall/"):
 		return x.buildRecall(rest[len("recall/"):])
 	case strings.HasPrefix(rest, "swap/"):
@@ -131,58 +137,6 @@ func (x *Session) build(name string) (view, error) {
 		return x.buildDedup(rest[len("dedup/"):])
 	}
 	return view{}, refuse(NotFound, "%s is not a generated file", name)
-}
-
-// PackName reads a pack's file name: pack.md, pack.json, pack@8000.md. budget is 0 for the session's own.
-func PackName(name string) (budget int, json, ok bool) {
-	stem, isMD := strings.CutSuffix(name, ".md")
-	if !isMD {
-		if stem, json = strings.CutSuffix(name, ".json"); !json {
-			return 0, false, false
-		}
-	}
-	if stem == "pack" {
-		return 0, json, true
-	}
-	digits, at := strings.CutPrefix(stem, "pack@")
-	n, err := strconv.Atoi(digits)
-	return n, json, at && err == nil && n > 0 && n <= MaxBudget && strconv.Itoa(n) == digits
-}
-
-func (x *Session) buildPack(name string) (view, error) {
-	budget, asJSON, ok := PackName(name)
-	if !ok {
-		return view{}, refuse(NotFound, "%s is not a pack: pack.md, pack.json, pack@8000.md", name)
-	}
-	// Both files of a pack come from one build, whichever is read first.
-	p, err := x.packAt(budget)
-	if err != nil {
-		return view{}, err
-	}
-	if asJSON {
-		return view{data: p.JSON}, nil
-	}
-	return view{data: p.Markdown}, nil
-}
-
-// packAt builds the pack at a budget (0: the session's), or finds it.
-func (x *Session) packAt(budget int) (*pack.Pack, error) {
-	key := "pack@" + strconv.Itoa(budget)
-	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
-	if v, ok := x.cache[key]; ok && v.gen == gen {
-		return v.pack, nil
-	}
-	in, err := x.input(budget)
-	if err != nil {
-		return nil, err
-	}
-	p, err := x.fold.work.Build(in)
-	if err != nil {
-		return nil, err
-	}
-	x.store.Stats.Packs.Add(1)
-	x.keep(key, view{gen: gen, pack: p})
-	return p, nil
 }
 
 func (x *Session) buildRecall(query string) (view, error) {
@@ -218,6 +172,11 @@ func (x *Session) buildDedup(name string) (view, error) {
 	}
 	id := path.Base(name)
 	data, found, err := x.fold.work.DedupBlob(x.fold, id)
+	if err == nil && !found { // a picture of an import, or what was shown once
+		if data, err := x.blob(id); err == nil {
+			return view{data: data}, nil
+		}
+	}
 	return foundView(data, found, err, id)
 }
 

@@ -73,3 +73,11 @@ func (w *Workset) hidesAny(upTo int, target string) bool {
 func (f *flow) keeps(r *record.Record, i int) bool {
 	return f.w.isHidden(r.N, f.target) || r.Blocks[i].Kind == record.Thinking && f.noThinking
 }
+
+// Compactions lists the records that stand, by a runtime's own word, for all before them.
+func (w *Workset) Compactions() (out []int) {
+	for _, n := range w.compact {
+		out = append(out, int(n))
+	}
+	return out
+}

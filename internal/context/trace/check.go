@@ -141,7 +141,7 @@ func (c *checker) path(key string, v any, exists func(path string) bool) {
 		return
 	}
 	if isBlob(s) {
-		s = "context/injected/" + s
+		s = "context/dedup/blob/" + s
 	}
 	if !exists(s) {
 		c.bad("%s %s is not there", key, s)

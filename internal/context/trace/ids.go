@@ -26,3 +26,9 @@ func ContextID(session, target string, p *pack.Pack, in pack.Input) string {
 
 // ItemID names an item of a session: a candidate of packs.
 func ItemID(session, kind, source, rng string) string { return id("item", session, kind, source, rng) }
+
+// InjectionID names the nth injection of a session.
+func InjectionID(ctx, assembly, n string) string { return id("injection", ctx, assembly, n) }
+
+// MissingID names a gap by the question that it leaves.
+func MissingID(session, question string) string { return id("missing", session, question) }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
+)
+
+// exportMounted writes a session of a mount, by its files there: its owner needs no more than that.
+func exportMounted(w io.Writer, dir string) error {
+	st, err := os.Stat(filepath.Join(dir, session.Messages))
+	if err != nil {
+		return err
+	}
+	e := &mountExporter{tarball: newTarball(w, st.ModTime()), dir: dir}
+	for _, log := range []string{session.Messages, session.Events} {
+		if err := e.log(log); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{"meta.json", "state", "cwd"} {
+		if err := e.plain(name); err != nil {
+			return err
+		}
+	}
+	if err := e.tree("context"); err != nil {
+		return err
+	}
+	if err := e.named(); err != nil {
+		return err
+	}
+	return e.w.Close()
+}
+
+type mountExporter struct {
+	tarball
+	dir string
+}
+
+// log writes a log's bytes, as long as it is now.
+func (e *mountExporter) log(name string) error {
+	f, err := os.Open(filepath.Join(e.dir, name))
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return e.stream(name, st.Size(), f)
+}
+
+func (e *mountExporter) plain(name string) error {
+	data, err := os.ReadFile(filepath.Join(e.dir, name))
+	if err != nil {
+		return err
+	}
+	return e.file(name, data)
+}
+
+// tree writes what was written in a folder: what ctxfs itself shows there can be made again.
+func (e *mountExporter) tree(name string) error {
+	entries, err := os.ReadDir(filepath.Join(e.dir, name))
+	if err != nil {
+		return err
+	}
+	for _, d := range entries {
+		sub := name + "/" + d.Name()
+		switch {
+		case d.IsDir() && (name != "context" || d.Name() == "pinned" || d.Name() == "child"):
+			err = e.tree(sub)
+		case d.Type().IsRegular() && !strings.HasPrefix(d.Name(), ".") && e.written(sub):
+			err = e.plain(sub)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// written tells whether an agent or a person made a file.
+func (e *mountExporter) written(name string) bool {
+	var value [16]byte
+	n, err := unix.Getxattr(filepath.Join(e.dir, name), "user.ctxfs.origin", value[:])
+	return err == nil && string(value[:n]) == "written"
+}
+
+// named writes the blobs that the session names. An id that is no blob's is only text.
+func (e *mountExporter) named() error {
+	for _, id := range slices.Sorted(maps.Keys(e.blobs)) {
+		data, err := os.ReadFile(filepath.Join(e.dir, "context/dedup/blob", id))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err == nil {
+			err = e.file("blob/"+id, data)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,71 @@
+package session
+
+import (
+	"ctxfs/internal/context/pack"
+)
+
+func (x *Session) buildPack(name string) (view, error) {
+	f, ok := PackName(name)
+	if !ok {
+		return view{}, refuse(NotFound, "%s is not a pack: pack.md, pack.json, pack@8000.md, pack.tool.md, pack?a question.md", name)
+	}
+	// Both files of a pack come from one build, whichever is read first.
+	p, _, err := x.packFor(f)
+	if err != nil {
+		return view{}, err
+	}
+	if f.JSON {
+		return view{data: p.JSON}, nil
+	}
+	return view{data: p.Markdown}, nil
+}
+
+// packFor builds a pack, or finds it, and gives what it was built of.
+func (x *Session) packFor(f PackFile) (*pack.Pack, pack.Input, error) {
+	f.JSON = false
+	key := "for " + f.Name()
+	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	if v, ok := x.cache[key]; ok && v.gen == gen {
+		return v.pack, v.input, nil
+	}
+	at, err := x.foldAt(f.At)
+	if err != nil {
+		return nil, pack.Input{}, err
+	}
+	in, err := x.input(f.Budget)
+	if err != nil {
+		return nil, in, err
+	}
+	in.Target, in.Query, in.History = f.Target, f.Query, at
+	p, err := at.work.Build(in)
+	if err != nil {
+		return nil, in, err
+	}
+	x.store.Stats.Packs.Add(1)
+	v := view{gen: gen, pack: p}
+	if at == x.fold {
+		v.input = in // another fold is not worth its memory
+	}
+	x.keep(key, v)
+	return p, in, nil
+}
+
+// foldAt gives the fold as of a record: the one there is, or another one, which is not kept.
+func (x *Session) foldAt(at int) (*fold, error) {
+	if at == 0 || at == x.fold.Len() {
+		return x.fold, nil
+	}
+	if at > x.fold.Len() {
+		return nil, refuse(NotFound, "the session has %d records, there is no record %d", x.fold.Len(), at)
+	}
+	b, err := x.budget()
+	if err != nil {
+		return nil, err
+	}
+	enc, err := x.store.encoder(b.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	f := &fold{log: x.fold.log, work: pack.NewWorkset(enc), tokens: enc.Name(), limit: at}
+	return f, f.catchUp()
+}

@@ -1,0 +1,49 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The commands serve users of root's mount, who cannot enter the store behind it.
+func TestCommandsOfUsers(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: a mount for all users needs root")
+	}
+	m := newMountOn(t, filepath.Join(t.TempDir(), "store"))
+	dir := t.TempDir()
+	openPath(t, dir)
+	sample, err := os.ReadFile("../samples/claude-code.jsonl")
+	if err == nil {
+		err = os.WriteFile(dir+"/log.jsonl", sample, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	const in = "cd ../decimal && "
+	for _, step := range []struct{ script, want string }{
+		{`%[1]s import %[2]s/log.jsonl --agent coder --session decimal --mount %[3]s`, "1 blob"},
+		{in + `%[1]s pack . --query 'why not locale.atof/export' --budget 900 --json | jq -r .query`, "why not locale.atof/export"},
+		{in + `%[1]s pack . --at 12 --explain`, "OUT"},
+		{in + `%[1]s pack . --target tool`, "Context pack of coder/decimal"},
+		{in + `id=$(grep -o 'blake3-[0-9a-f]*' messages.jsonl | head -n 1) && [ $(b=context/dedup/blob/$id; cat $b | wc -c) -gt 0 ] && echo kept`, "kept"},
+		{in + `echo mine > context/pinned/p && %[1]s session export . > /tmp/export-$$ && tar tf /tmp/export-$$; rm /tmp/export-$$`, "blob/blake3-"},
+		{in + `%[1]s session export . | tar tf - | sort | tr '\n' ' '`, "context/pinned/p cwd events.jsonl messages.jsonl meta.json state "},
+		{in + `t=$(mktemp) && %[1]s session export . -o $t && %[1]s session restore --from $t ../again && cmp messages.jsonl ../again/messages.jsonl && cat ../again/context/pinned/p; rm $t`, "mine"},
+		{in + `%[1]s compact . --command 'echo short' && cat context/summary.md`, "short"},
+		{in + `%[1]s session archive . && %[1]s session restore . && %[1]s session delete ../again --yes && ls ..`, "decimal"},
+		{in + `getfattr --only-values -n user.ctxfs.origin context/summary.md context/facts.jsonl context/budget`, "writtenderiveddefault"},
+	} {
+		script := fmt.Sprintf("exec 2>&1; "+step.script, program, dir, m.point)
+		script = strings.Split(script, "%!(EXTRA")[0]
+		if out, err := m.do(alice, script); err != nil || !strings.Contains(out, step.want) {
+			t.Errorf("%s: %v\n%s", script, err, out)
+		}
+		if out, err := m.do(bob, strings.ReplaceAll(script, "../decimal", m.point+"/home/64001/agent/coder/session/decimal")); strings.HasPrefix(step.script, in) && err == nil {
+			t.Errorf("another user: %s\n%s", script, out)
+		}
+	}
+}
