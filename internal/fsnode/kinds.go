@@ -69,6 +69,7 @@ const (
 	kTrace
 	kInjections
 	kMissing
+	kRedact
 )
 
 // class says how a node behaves.
@@ -166,6 +167,7 @@ func (t *tree) addSession() {
 		{kRecall, spec{"recall", kContext, cDir, ""}},
 		{kInjections, spec{"injections.jsonl", kContext, cControl, ""}},
 		{kMissing, spec{"missing.jsonl", kContext, cControl, ""}},
+		{kRedact, spec{"redact", kContext, cControl, ""}},
 		{kTrace, spec{"trace", kContext, cDir, ""}},
 	} {
 		t.add(s.parent, s.k, s.name, s.class)

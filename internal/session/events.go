@@ -35,6 +35,10 @@ func (x *Session) eventLocked(kind string, data map[string]any) error {
 	if err != nil {
 		return err
 	}
+	if rules, err := x.store.redact(); err == nil { // what an agent says it does may hold a secret
+		masked, _ := rules.Mask(string(line))
+		line = []byte(masked)
+	}
 	if err := l.Commit(append(line, '\n')); err != nil {
 		return err
 	}

@@ -16,11 +16,28 @@ import (
 type fold struct {
 	log      *appendlog.Log
 	work     *pack.Workset
-	ends     []int64   // byte offset of the end of each record
-	lastWord int       // the newest record with an assistant's words; 0: none
+	ends     []int64 // byte offset of the end of each record
+	lastWord int     // the newest record with an assistant's words; 0: none
+	own      string  // the session's own rules for secrets
+	mask     pack.MaskFunc
 	newest   time.Time // the latest time that a record gives
 	tokens   string    // name of the tokenizer that counted
 	limit    int       // fold no more records than this; 0: all
+}
+
+// newFold begins a fold of a log, as of its first limit records; 0: all.
+func (x *Session) newFold(log *appendlog.Log, tokenizer, own string, limit int) (*fold, error) {
+	enc, err := x.store.encoder(tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := x.rules([]byte(own))
+	if err != nil {
+		return nil, err
+	}
+	f := &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name(), own: own, mask: masker(rules), limit: limit}
+	f.work.SetMask(f.mask)
+	return f, nil
 }
 
 // catchUp folds what was appended since the last time.

@@ -48,7 +48,7 @@ func (s *Store) OpenMemory(uid uint32) (*Store, error) {
 	if err := dir.MkdirAll(tempTrash, 0o700, nil); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
-	m := &Store{path: s.path, dir: dir.Dir, opt: s.opt, enc: s.enc, chown: s.chown, Stats: s.Stats, memory: &memory{base: s, dir: dir},
+	m := &Store{path: s.path, dir: dir.Dir, opt: s.opt, enc: s.enc, redact: s.redact, chown: s.chown, Stats: s.Stats, memory: &memory{base: s, dir: dir},
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}}
 	s.memories[uid] = m
 	return m, nil

@@ -58,14 +58,9 @@ func (x *Session) foldAt(at int) (*fold, error) {
 	if at > x.fold.Len() {
 		return nil, refuse(NotFound, "the session has %d records, there is no record %d", x.fold.Len(), at)
 	}
-	b, err := x.budget()
+	f, err := x.newFold(x.fold.log, x.fold.tokens, x.fold.own, at)
 	if err != nil {
 		return nil, err
 	}
-	enc, err := x.store.encoder(b.Tokenizer)
-	if err != nil {
-		return nil, err
-	}
-	f := &fold{log: x.fold.log, work: pack.NewWorkset(enc), tokens: enc.Name(), limit: at}
 	return f, f.catchUp()
 }

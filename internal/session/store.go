@@ -13,6 +13,7 @@ import (
 
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/chunkstore"
+	"ctxfs/internal/context/redact"
 	"ctxfs/internal/context/token"
 
 	"golang.org/x/sys/unix"
@@ -37,13 +38,14 @@ type Options struct {
 
 // Store is an open store. It is safe for concurrent use.
 type Store struct {
-	dir   *beneath.Dir
-	path  string
-	lock  *os.File
-	opt   Options
-	enc   *token.Encoding
-	chown bool // runs as root: files are given to their owner
-	Stats *Stats
+	dir    *beneath.Dir
+	path   string
+	lock   *os.File
+	opt    Options
+	enc    *token.Encoding
+	redact func() (*redact.Rules, error) // ctxfs's own rules for secrets, made at first use
+	chown  bool                          // runs as root: files are given to their owner
+	Stats  *Stats
 
 	// Changed, when set before use, is told of each file of a session that changed other than by a write of the
 	// kernel's: name is relative to the session ("events.jsonl").
@@ -89,7 +91,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{path: abs, opt: opt, enc: enc, chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{},
+	s := &Store{path: abs, opt: opt, enc: enc, redact: sync.OnceValues(redact.Default), chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{},
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
 	if err := s.open(); err != nil {
 		if s.dir != nil {

@@ -77,11 +77,8 @@ func (x *Session) traceIn(p *pack.Pack, in pack.Input) (trace.In, error) {
 		return ti, err
 	}
 	ti.Missing = mergeMissing(missing)
-	for _, f := range []string{"context/policy.json", "context/redact"} {
-		if x.store.exists(x.file(f)) {
-			ti.PolicyRefs = append(ti.PolicyRefs, f)
-		}
-	}
+	ti.PolicyRefs = []string{RedactFile}
+	ti.Mask = func(s string) string { s, _ = x.fold.mask(s); return s }
 	ti.Before = x.before(trace.ContextID(ti.Session.ID, ti.Target, p, in), ti.Injections)
 	return ti, x.pastEvents(&ti)
 }

@@ -72,8 +72,16 @@ func (x *Session) ready() (done func(), err error) {
 		x.Release()
 		return nil, err
 	}
-	if x.fold == nil || x.fold.log != log || x.fold.tokens != enc.Name() {
-		x.fold = &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name()}
+	own, err := x.optional(RedactFile)
+	if err != nil {
+		x.Release()
+		return nil, err
+	}
+	if x.fold == nil || x.fold.log != log || x.fold.tokens != enc.Name() || x.fold.own != string(own) {
+		if x.fold, err = x.newFold(log, enc.Name(), string(own), 0); err != nil {
+			x.Release()
+			return nil, err
+		}
 		x.forget()
 	}
 	if err := x.fold.catchUp(); err != nil {

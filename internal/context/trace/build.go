@@ -57,6 +57,14 @@ func (b *builder) one(name string, v any) error {
 	return nil
 }
 
+// mask masks a text of an agent's.
+func (b *builder) mask(text string) string {
+	if b.in.Mask == nil {
+		return text
+	}
+	return b.in.Mask(text)
+}
+
 func (b *builder) targets(kind string) []string {
 	if b.in.Visible == nil {
 		return []string{b.in.Target}

@@ -14,7 +14,11 @@ func (b *builder) compactions() error {
 		if c.SummaryRef == "context/summary.md" {
 			c.SummaryRef = b.summaryID()
 		}
-		c.LossNotes = list(c.LossNotes)
+		notes := []string{}
+		for _, n := range c.LossNotes {
+			notes = append(notes, b.mask(n))
+		}
+		c.LossNotes = notes
 		if c.Validation == nil {
 			c.Validation = map[string]any{"status": "unreviewed"}
 		}
@@ -113,7 +117,7 @@ func (b *builder) summary() error {
 	}
 	for _, m := range b.in.Missing {
 		if isOpen(m.Status) {
-			s.OpenQuestions = append(s.OpenQuestions, m.Question)
+			s.OpenQuestions = append(s.OpenQuestions, b.mask(m.Question))
 		}
 	}
 	b.digest = s

@@ -47,7 +47,7 @@ func (b *builder) recordSource(r *record.Record, raw []byte, ids *record.IDs) So
 	s := Source{SourceID: b.sourceID(messages, "record "+n), URI: messages, Kind: "session_log", Digest: swap.Sum(raw).String(), Authority: "raw_history",
 		Selector:    &Selector{Type: "line_range", Start: ptr(r.N), End: ptr(r.N)},
 		Selectors:   []Selector{{Type: "FragmentSelector", ConformsTo: "http://tools.ietf.org/rfc/rfc5147", Value: fmt.Sprintf("line=%d,%d", r.N-1, r.N)}, bytesOf(r.Off, r.Off+int64(r.Len))},
-		RetrievedAt: b.in.Created, External: external(r, ids)}
+		RetrievedAt: b.in.Created, External: b.external(r, ids)}
 	if !r.Time.IsZero() {
 		s.ModifiedAt = stamp(r.Time)
 	}
@@ -61,7 +61,7 @@ func bytesOf(from, to int64) Selector {
 func ptr(n int) *int64 { v := int64(n); return &v }
 
 // external keeps the native ids of a record, by the system that they are of (specification, "External mappings").
-func external(r *record.Record, ids *record.IDs) map[string]any {
+func (b *builder) external(r *record.Record, ids *record.IDs) map[string]any {
 	out := map[string]any{}
 	put := func(system, name, value string) {
 		if value == "" {
@@ -72,7 +72,7 @@ func external(r *record.Record, ids *record.IDs) map[string]any {
 			m = map[string]string{}
 			out[system] = m
 		}
-		m[name] = value
+		m[name] = b.mask(value)
 	}
 	put("log", "id", r.ID)
 	put("log", "parent_id", r.Parent)
