@@ -37,7 +37,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newSession(), newImport(), newGC(), newVerify(), newVersion())
+	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newSession(), newImport(), newGC(), newVerify(), newVersion())
 	return root
 }
 
@@ -139,6 +139,13 @@ func exactArgs(n int) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+func atMostOne(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return exactArgs(1)(cmd, args)
+	}
+	return nil
 }
 
 func someArgs(cmd *cobra.Command, args []string) error {

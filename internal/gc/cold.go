@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
 
 	"ctxfs/internal/beneath"
@@ -26,7 +27,7 @@ func collect(store *session.Store, owner string, before time.Time, fn func(c *ch
 	}
 	defer cold.Close()
 	return true, cold.Collect(func(c *chunkstore.Collection) error {
-		live, err := alive(store, owner) // nobody adds to the store from here on
+		live, err := alive(store, owner, before) // nobody adds to the store from here on
 		if err != nil {
 			return err
 		}
@@ -91,12 +92,13 @@ func seal(store *session.Store, owner string) error {
 // living is what an owner's files name of the cold store.
 type living struct {
 	store   *session.Store
+	before  time.Time // what pack_ttl let go of by then is not named any more
 	blobs   map[string]bool
 	extents []chunkstore.Extent
 }
 
-func alive(store *session.Store, owner string) (*living, error) {
-	l := &living{store: store, blobs: map[string]bool{}}
+func alive(store *session.Store, owner string, before time.Time) (*living, error) {
+	l := &living{store: store, before: before, blobs: map[string]bool{}}
 	return l, l.walk(owner)
 }
 
@@ -117,6 +119,8 @@ func (l *living) walk(rel string) error {
 			err = l.archived(rel)
 		case e.IsDir():
 			err = l.walk(sub)
+		case e.Type().IsRegular() && strings.HasSuffix(sub, "/"+session.Injections):
+			err = l.shown(sub)
 		case e.Type().IsRegular():
 			err = l.scan(sub)
 		}

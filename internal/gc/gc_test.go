@@ -176,7 +176,7 @@ func TestAlive(t *testing.T) {
 	f.file("home/2000/agent/coder/session/s/messages.jsonl", cas.Sum([]byte("named by another owner only")).String(), old)
 	f.file("home/1000/agent/coder/root/file", cas.Sum([]byte("named in the agent's root only")).String(), old)
 	for range 2 { // plain, then archived
-		live, err := alive(f.store, owner)
+		live, err := alive(f.store, owner, time.Time{})
 		must(t, err)
 		if !maps.Equal(live.blobs, want) {
 			t.Errorf("alive: %v, want %v", live.blobs, want)
@@ -184,10 +184,28 @@ func TestAlive(t *testing.T) {
 		_, err = f.x.Archive()
 		must(t, err)
 	}
-	live, err := alive(f.store, owner)
+	live, err := alive(f.store, owner, time.Time{})
 	must(t, err)
 	if len(live.extents) == 0 {
 		t.Error("an archived log has no extents")
+	}
+}
+
+// TestPackTTL: what was shown is alive for as long as pack_ttl says, without one for ever, and when the policy cannot be read.
+func TestPackTTL(t *testing.T) {
+	f := newFixture(t)
+	now := time.Date(2026, 3, 14, 9, 0, 0, 0, time.UTC)
+	young, aged := cas.Sum([]byte("young")).String(), cas.Sum([]byte("aged")).String()
+	f.file(f.x.Rel()+"/context/injections.jsonl", `{"hash":"`+aged+`","created_at":"2026-03-01T00:00:00Z"}`+"\n"+`{"hash":"`+young+`","created_at":"2026-03-13T00:00:00Z"}`+"\n", old)
+	for policy, want := range map[string][]string{"": {aged, young}, "pack_ttl=30d\n": {aged, young}, "pack_ttl=5d\n": {young}, "pack_ttl=1h\n": nil, "junk": {aged, young}} {
+		f.file(f.x.Rel()+"/context/gc.policy", policy, old)
+		live, err := alive(f.store, owner, now)
+		must(t, err)
+		for _, id := range []string{young, aged} {
+			if live.blobs[id] != slices.Contains(want, id) {
+				t.Errorf("%q: %s alive: %v", policy, id, live.blobs[id])
+			}
+		}
 	}
 }
 

@@ -197,6 +197,9 @@ func (x *Session) RemoveControl(name string) error {
 // controlChanged does what follows from a change.
 func (x *Session) controlChanged(name string, old, now []byte) {
 	x.Touch()
+	if name == Injections || name == MissingFile {
+		x.tell(name, old, now)
+	}
 	if name == "state" && string(old) != string(now) {
 		_ = x.Event("ctxfs.session.state", map[string]any{"from": trimmed(old, "idle"), "to": trimmed(now, "")}) // the change itself is done
 	}
