@@ -1,6 +1,8 @@
 package schema_test
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -87,5 +89,27 @@ func TestWrongWords(t *testing.T) {
 		if s.Validate(t, x.name+".schema.json", schematest.Values(t, []byte(x.bad))[0]) == nil {
 			t.Errorf("%s takes %s", x.name, x.bad)
 		}
+	}
+}
+
+// TestBundles holds the bundles that the bundle's own tests read and write to its schemas.
+func TestBundles(t *testing.T) {
+	s, n := schematest.New(t), 0
+	for _, dir := range []string{"rich", "rich-rendered", "tiny-rendered"} {
+		for file, name := range map[string]string{"manifest.json": "bundle-manifest", "snapshot.json": "bundle-snapshot", "lifecycle.jsonl": "bundle-lifecycle"} {
+			data, err := os.ReadFile(filepath.Join("..", "internal", "context", "bundle", "testdata", dir, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range schematest.Values(t, data) {
+				n++
+				if err := s.Validate(t, name+".schema.json", v); err != nil {
+					t.Errorf("%s/%s: %v", dir, file, err)
+				}
+			}
+		}
+	}
+	if n < 9 {
+		t.Errorf("%d records", n)
 	}
 }

@@ -75,7 +75,9 @@ func (s *Set) Validate(t testing.TB, name string, v any) error {
 // Values reads the JSON values of a file, one or one a line.
 func Values(t testing.TB, data []byte) (out []any) {
 	t.Helper()
-	for dec := json.NewDecoder(bytes.NewReader(data)); ; {
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	for {
 		var v any
 		switch err := dec.Decode(&v); {
 		case err == io.EOF:
@@ -114,7 +116,7 @@ func properties(t testing.TB, name string) map[string]any {
 }
 
 // Refuses breaks a good record in each way that its schema speaks of, at its top: without a required member, with a member of
-// another type, with a word that is in no enumeration. Each must be refused. It gives the number of ways.
+// another type. Each must be refused. It gives the number of ways.
 func (s *Set) Refuses(t testing.TB, name string, good any) (ways int) {
 	t.Helper()
 	if err := s.Validate(t, name, good); err != nil {
@@ -151,7 +153,7 @@ func clone(v any) map[string]any {
 	return maps.Clone(o)
 }
 
-// wrong is something of another type; of a word, one that nobody uses when it has few letters, else an object.
+// wrong is something of another type.
 func wrong(v any) any {
 	switch v.(type) {
 	case string:

@@ -139,20 +139,27 @@ func (b *builder) omitted(o *pack.Omitted, of string) Item {
 }
 
 // cutOf is the selected item of which o is a part that was cut, "" when it is none.
-func (b *builder) cutOf(o *pack.Omitted) string {
+func (b *builder) cutOf(o *pack.Omitted) string { return cutOf(b.in.Session.ID, b.in.Pack, o) }
+
+// OmittedID names what a pack leaves out, as ItemID does what it shows.
+func OmittedID(session string, p *pack.Pack, o *pack.Omitted) string {
+	return ItemID(session, o.Kind, o.Source, o.Range+cutOf(session, p, o))
+}
+
+func cutOf(session string, pk *pack.Pack, o *pack.Omitted) string {
 	n, _, isBlock := strings.Cut(o.Range, ".")
-	for i := range b.in.Pack.Items {
-		p := &b.in.Pack.Items[i]
+	for i := range pk.Items {
+		p := &pk.Items[i]
 		if p.Source != o.Source || !p.Cut {
 			continue
 		}
 		if o.Source != messages {
-			return b.idOf(p)
+			return ItemID(session, p.Kind, p.Source, p.Range+p.Note)
 		}
 		at, err1 := swap.ParseRange(n)
 		r, err2 := swap.ParseRange(p.Range)
 		if isBlock && err1 == nil && err2 == nil && r.A <= at.A && at.A <= r.B {
-			return b.idOf(p)
+			return ItemID(session, p.Kind, p.Source, p.Range+p.Note)
 		}
 	}
 	return ""

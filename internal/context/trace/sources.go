@@ -10,8 +10,11 @@ import (
 	"ctxfs/internal/swap"
 )
 
+// SourceID names a source of a session: a file ("" or "whole"), records of the log ("12-18"), or one ("record 12").
+func SourceID(session, uri, selector string) string { return id("source", session, uri, selector) }
+
 func (b *builder) sourceID(uri, selector string) string {
-	return id("source", b.in.Session.ID, uri, selector)
+	return SourceID(b.in.Session.ID, uri, selector)
 }
 
 // rangeSource is where an item of the pack comes from: a file, or a range of records of the log. The digest of a range is

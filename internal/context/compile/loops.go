@@ -1,0 +1,127 @@
+package compile
+
+import (
+	"bytes"
+	"strings"
+
+	"ctxfs/internal/record"
+)
+
+// loops are what is open: what the agent's list says is to do, what is missing, the user's message that has no answer yet, and
+// calls that have no result.
+func (b *builder) loops() (out []Entry) {
+	if b.sees("todo") {
+		for _, t := range b.todo() {
+			if t.Status != "completed" && t.Status != "cancelled" {
+				out = append(out, t)
+			}
+		}
+	}
+	for _, m := range b.in.Missing {
+		switch m.Status {
+		case "open", "requested", "waiting", "blocked":
+			e := b.entry(m.MissingID, m.Question, "agent", weightOf(m.Severity), Prov{Path: "context/trace/missing.jsonl", Source: m.MissingID})
+			e.Kind, e.MissingID, e.Status, e.Severity = "missing", m.MissingID, m.Status, m.Severity
+			out = append(out, e)
+		}
+	}
+	out = append(out, b.unanswered()...)
+	return b.ranked("open_loops", out, maxSection)
+}
+
+// todo takes todo.md apart: its boxes, with what stands behind them in brackets.
+func (b *builder) todo() (out []Entry) {
+	n := 0
+	for l := range bytes.Lines(b.in.Todo) {
+		n++
+		text := strings.TrimSpace(string(l))
+		text = strings.TrimLeft(text, "-*+ ")
+		box, text, ok := strings.Cut(text, "] ")
+		if !ok || len(box) != 2 || box[0] != '[' {
+			continue
+		}
+		status, score, source := "pending", 0.8, ""
+		text, source = note(text)
+		switch {
+		case box == "[x]" || box == "[X]":
+			status = "completed"
+		case strings.HasPrefix(source, "in progress, "):
+			status, score = "in_progress", 0.9
+		case strings.HasPrefix(source, "cancelled, "):
+			status = "cancelled"
+		}
+		if i := strings.LastIndex(source, "messages:"); i >= 0 {
+			source = source[i:]
+		}
+		if r := refNumber(source); r > 0 && b.cited(source) == nil {
+			continue // the target must not see it
+		} else if r == 0 {
+			source = ""
+		}
+		e := b.entry(name("todo", text), text, b.origin(b.in.Input.Authored.Todo), score, b.fileProv("context/todo.md", n, source))
+		e.Kind, e.Status = "todo", status
+		out = append(out, e)
+	}
+	return out
+}
+
+// note cuts what stands in brackets at the end of a text, when it names a record.
+func note(text string) (string, string) {
+	i := strings.LastIndex(text, " (")
+	if i < 0 || !strings.HasSuffix(text, ")") || !strings.Contains(text[i:], "messages:") {
+		return text, ""
+	}
+	return text[:i], text[i+2 : len(text)-1]
+}
+
+// unanswered are the newest message of the user when no words of the agent follow, and calls without a result since then.
+func (b *builder) unanswered() (out []Entry) {
+	answered := map[string]bool{}
+	for i := len(b.log) - 1; i >= 0; i-- {
+		r := &b.log[i]
+		for _, id := range r.Results() {
+			answered[id] = true
+		}
+		if r.Role == "assistant" && r.Words() != "" {
+			answered[""] = true
+		}
+		for k := range r.Blocks {
+			if c := &r.Blocks[k]; c.Kind == record.ToolUse && c.CallID != "" && !answered[c.CallID] {
+				e := b.entry(c.CallID, "no result yet: "+c.Name+" "+c.Input, "log", 0.7, b.recordProv(r.N))
+				e.Kind = "call"
+				out = append(out, e)
+			}
+		}
+		if r.IsUser() {
+			if !answered[""] && r.Words() != "" {
+				e := b.entry("answer-to-"+msgRef(r.N), r.Words(), "log", 1, b.recordProv(r.N))
+				e.Kind = "unanswered"
+				out = append(out, e)
+			}
+			return out
+		}
+	}
+	return out
+}
+
+// plan is plan.jsonl, without what is done; without that file the agent's own list.
+func (b *builder) plan() (out []Entry) {
+	if b.in.Authored.Plan == nil {
+		for _, e := range b.v2.Loops {
+			if e.Kind == "todo" {
+				e.ID = "step-of-" + e.ID
+				out = append(out, e)
+			}
+		}
+		return some(out)
+	}
+	for i, s := range b.authored.plan {
+		if s.Status == "completed" || s.Status == "cancelled" {
+			continue
+		}
+		e := b.entry(s.ID, s.Text, "authored", max(0.3, 0.9-0.01*float64(i)), b.fileProv(PlanFile, s.Line, s.Source)) // in their order
+		e.Status, e.DependsOn, e.Metadata = s.Status, s.DependsOn, known(s.Extra)
+		out = append(out, e)
+	}
+	return b.ranked("suggested_plan", out, maxSection)
+}
