@@ -37,7 +37,7 @@ func TestTree(t *testing.T) {
 	if got := names(dir); !slices.Equal(got, want) {
 		t.Errorf("session: %v", got)
 	}
-	want = []string{"budget", "child", "decisions.jsonl", "dedup", "facts.jsonl", "gc.policy", "injections.jsonl", "missing.jsonl",
+	want = []string{"budget", "bundle", "child", "decisions.jsonl", "dedup", "facts.jsonl", "gc.policy", "imported", "imported.json", "injections.jsonl", "missing.jsonl",
 		"pack.json", "pack.md", "pinned", "recall", "redact", "refs.jsonl", "summary.md", "swap", "todo.md", "trace"}
 	if got := names(dir + "/context"); !slices.Equal(got, want) {
 		t.Errorf("context: %v", got)

@@ -37,7 +37,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newSession(), newImport(), newGC(), newVerify(), newVersion())
+	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newGC(), newVerify(), newVersion())
 	return root
 }
 
@@ -71,7 +71,7 @@ const (
 	exitOK       = 0
 	exitFailed   = 1  // the work could not be done
 	exitUsage    = 2  // the command line is wrong
-	exitProblems = 3  // verify found problems, or an import met bad lines
+	exitProblems = 3  // verify found problems, a bundle is not valid, or an import met bad lines
 	exitLocked   = 10 // another ctxfs holds the store or the mountpoint
 	exitNoMount  = 11 // no ctxfs is mounted, or its mountpoint is stale
 	exitNotFound = 12 // the session, agent or file is not there
@@ -97,7 +97,7 @@ func exitCode(err error, stderr io.Writer) int {
 	switch {
 	case errors.As(err, &child):
 		return child.code
-	case errors.As(err, &p):
+	case errors.As(err, &p), errors.Is(err, errProblems):
 		return exitProblems
 	case errors.As(err, &rule) && rule.Kind == session.Locked, errors.Is(err, mounts.ErrMounted):
 		return exitLocked

@@ -70,6 +70,9 @@ const (
 	kInjections
 	kMissing
 	kRedact
+	kBundle
+	kImported
+	kImportedJSON
 )
 
 // class says how a node behaves.
@@ -167,6 +170,9 @@ func (t *tree) addSession() {
 		{kRecall, spec{"recall", kContext, cDir, ""}},
 		{kInjections, spec{"injections.jsonl", kContext, cControl, ""}},
 		{kMissing, spec{"missing.jsonl", kContext, cControl, ""}},
+		{kBundle, spec{"bundle", kContext, cDir, ""}},
+		{kImported, spec{"imported", kContext, cDir, ""}},
+		{kImportedJSON, spec{"imported.json", kContext, cControl, ""}},
 		{kRedact, spec{"redact", kContext, cControl, ""}},
 		{kTrace, spec{"trace", kContext, cDir, ""}},
 	} {

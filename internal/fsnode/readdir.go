@@ -193,6 +193,14 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 		})
 	case kTrace:
 		return f.listNamed(n, func() ([]string, error) { return session.TraceNames(), nil })
+	case kBundle:
+		return f.listNamed(n, func() ([]string, error) { return session.BundleNames(), nil })
+	case kImported:
+		x, err := f.session(n)
+		if err != nil {
+			return nil, err
+		}
+		return f.listNamed(n, x.ImportedNames)
 	case kSwapChunk, kDedupBlob:
 		x, err := f.session(n)
 		if err != nil {

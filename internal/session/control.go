@@ -34,6 +34,8 @@ func (x *Session) control(name string) (control, bool) {
 		return control{check: checkBudget, line: true}, true
 	case Injections:
 		return control{check: checkInjections, line: true}, true
+	case Imported:
+		return control{check: checkImported}, true
 	case RedactFile:
 		return control{check: checkRedact, line: true}, true
 	case MissingFile:

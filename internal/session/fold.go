@@ -20,9 +20,10 @@ type fold struct {
 	lastWord int     // the newest record with an assistant's words; 0: none
 	own      string  // the session's own rules for secrets
 	mask     pack.MaskFunc
-	newest   time.Time // the latest time that a record gives
-	tokens   string    // name of the tokenizer that counted
-	limit    int       // fold no more records than this; 0: all
+	count    func(text string) int // tokens
+	newest   time.Time             // the latest time that a record gives
+	tokens   string                // name of the tokenizer that counted
+	limit    int                   // fold no more records than this; 0: all
 }
 
 // newFold begins a fold of a log, as of its first limit records; 0: all.
@@ -35,7 +36,7 @@ func (x *Session) newFold(log *appendlog.Log, tokenizer, own string, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	f := &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name(), own: own, mask: masker(rules), limit: limit}
+	f := &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name(), own: own, mask: masker(rules), count: enc.Count, limit: limit}
 	f.work.SetMask(f.mask)
 	return f, nil
 }

@@ -116,6 +116,14 @@ func (x *Session) shown(d declared) (*trace.Injection, [][]byte, error) {
 	ctx := trace.ContextID(id, targetName(in.Target), p, in)
 	inj := &trace.Injection{ContextID: ctx, AssemblyID: trace.AssemblyID(ctx, targetName(in.Target)), Metadata: map[string]any{"tokens": p.Tokens}}
 	show, keep := p.Markdown, [][]byte{p.JSON}
+	if isPack && in.Target == "" { // what the bundle's lifecycle is told from
+		entries, err := json.Marshal(x.contextOf(p, in, stamp(x.store.opt.Now().UTC())))
+		if err != nil {
+			return nil, nil, err
+		}
+		keep = append(keep, entries)
+		inj.Metadata["entries"] = cas.Sum(entries).String()
+	}
 	f.JSON = false
 	inj.Metadata["file"] = "context/" + f.Name()
 	inj.Metadata["pack_json"] = cas.Sum(p.JSON).String()

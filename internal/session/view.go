@@ -14,9 +14,10 @@ type view struct {
 	gen  generation
 	data []byte
 	// Of a pack: itself, what it was built of, and its records, once they were asked for.
-	pack  *pack.Pack
-	input pack.Input
-	trace *trace.Trace
+	pack   *pack.Pack
+	input  pack.Input
+	trace  *trace.Trace
+	bundle map[string][]byte
 }
 
 // generation names a state of everything that packs are built from.
@@ -137,6 +138,10 @@ func (x *Session) build(name string) (view, error) {
 		return x.buildPack(rest)
 	case strings.HasPrefix(rest, "trace/"):
 		return x.buildTrace(rest[len("trace/"):])
+	case strings.HasPrefix(rest, "bundle/"):
+		return x.buildBundle(rest[len("bundle/"):])
+	case strings.HasPrefix(rest, "imported/"):
+		return x.buildImported(rest[len("imported/"):])
 	case strings.HasPrefix(rest, "recall/"):
 		return x.buildRecall(rest[len("recall/"):])
 	case strings.HasPrefix(rest, "swap/"):

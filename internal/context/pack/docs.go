@@ -30,6 +30,9 @@ func (b *builder) fixedDocs() []doc {
 		}
 		out = append(out, doc{kind: kindSystem, source: f.Path, text: string(f.Data), share: b.lim * 2 / 5, scores: Scores{Floor: 1}})
 	}
+	for _, f := range b.in.Imported {
+		out = append(out, doc{kind: kindImported, source: f.Path, text: string(f.Data), share: b.lim / 6, scores: Scores{Authority: 0.7}})
+	}
 	for _, c := range b.in.Children {
 		out = append(out, childDocs(c, b.lim/8)...)
 	}

@@ -82,6 +82,9 @@ func (w *Workset) inputs(in Input) []Source {
 	for _, f := range in.Pinned {
 		add(f.Path, append([]byte{}, f.Data...))
 	}
+	for _, f := range in.Imported {
+		add(f.Path, append([]byte{}, f.Data...))
+	}
 	a := in.Authored
 	add("context/summary.md", a.Summary)
 	add("context/facts.jsonl", a.Facts)

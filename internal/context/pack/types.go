@@ -18,6 +18,7 @@ type Input struct {
 	Pinned         []File           // context/pinned/*, sorted by name
 	Authored       Authored
 	Children       []Child // context/child/*, sorted by id
+	Imported       []File  // context/imported/*: working context that came from elsewhere
 }
 
 // File is a file of the session; Path as "context/pinned/system.md".
@@ -122,6 +123,7 @@ const (
 	kindRecalled  = "recalled_messages"
 	kindPinned    = "pinned_ref"
 	kindPart      = "tool_output_part"
+	kindImported  = "imported"
 	kindMissing   = "missing"
 	kindError     = "error"
 	messagesFile  = "messages.jsonl"

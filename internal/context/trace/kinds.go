@@ -17,7 +17,7 @@ func contextKind(kind string) string {
 		return "thread_summary"
 	case "facts":
 		return "durable_memory"
-	case "decisions", "todo":
+	case "decisions", "todo", "imported":
 		return "working_memory"
 	case "refs":
 		return "artifact_ref"
@@ -62,7 +62,7 @@ func trust(kind, source string, a pack.Authored) string {
 			return "agent"
 		}
 		return "derived"
-	case "child_result":
+	case "child_result", "imported":
 		return "peer_agent"
 	case "tool_output_part":
 		return "tool_output"

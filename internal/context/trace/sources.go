@@ -141,6 +141,8 @@ func sourceKind(source string) string {
 		return "pinned_file"
 	case strings.HasPrefix(source, "context/child/"):
 		return "child_result"
+	case strings.HasPrefix(source, "context/imported/"):
+		return "imported_bundle"
 	case derived(source):
 		return "derived_file"
 	}
