@@ -72,6 +72,7 @@ func TestHostile(t *testing.T) {
 					}
 					w.whole()
 				})
+				w.t = t
 			}
 		})
 	}
@@ -138,6 +139,7 @@ func newWorld(t *testing.T) *world {
 	w.room = w.home(bob) + "/agent/coder"
 	w.own = w.room + "/session/b"
 	w.part = fmt.Sprintf("%s/home/%d", w.store, bob)
+	t.Cleanup(func() { must(t, os.RemoveAll(w.part)) }) // the end verifies the store, and bob's part may be anything
 	w.share = w.point + "/shared/team/agent/coder/session/s"
 	run(t, "share", "create", "team", "--group", fmt.Sprint(team), "--mount", w.point)
 	long := strings.Repeat("A line that stands in the log twice, "+secret+". ", 60)

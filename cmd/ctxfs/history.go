@@ -161,8 +161,7 @@ func (h *history) show(log io.Reader) error {
 // one prints a record in one write: who follows sees it at once.
 func (h *history) one(line []byte, n int) error {
 	if h.asJSON {
-		_, err := h.w.Write(line)
-		return err
+		return show(h.w, line)
 	}
 	var out bytes.Buffer
 	if err := showRecord(&out, line, n); err != nil {

@@ -44,8 +44,7 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 			if why {
 				return explain(cmd.OutOrStdout(), data)
 			}
-			_, err = cmd.OutOrStdout().Write(data)
-			return err
+			return show(cmd.OutOrStdout(), data)
 		},
 	}
 	cmd.Flags().IntVar(&opt.Budget, "budget", 0, "budget in tokens (default: the session's)")
@@ -135,6 +134,9 @@ func openSession(p string) (*session.Session, func(), error) {
 		return nil, nil, err
 	}
 	x, err := lookSession(store, m[2], m[3])
+	if errors.Is(err, fs.ErrPermission) && strings.HasPrefix(m[2], "shared/") {
+		err = &session.Error{Kind: session.Denied, Msg: "the store of a share is root's", Hint: "read context/pack.md, context/pack@N.md and context/recall/QUESTION of the session in the mount"}
+	}
 	if err != nil {
 		store.Close()
 		return nil, nil, fmt.Errorf("%s: %w", p, err)

@@ -81,7 +81,7 @@ func showResume(w, status io.Writer, s *socket, asJSON bool) error {
 		var err error
 		switch {
 		case asJSON:
-			_, err = w.Write(line)
+			err = show(w, line)
 		case r.Type == frames.Message:
 			err = showMessage(w, r)
 		case r.Type == frames.Done && r.Run == "" && r.Cursor != "":
@@ -114,7 +114,7 @@ func showMessage(w io.Writer, r *frames.Reply) error {
 		}
 	}
 	if r.Truncated && r.Path != "" {
-		_, err := fmt.Fprintf(w, "[... cut; the whole: %s]\n", r.Path)
+		_, err := fmt.Fprintf(w, "[... cut; the whole: %s]\n", printable(r.Path))
 		return err
 	}
 	return nil

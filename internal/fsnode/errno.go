@@ -13,6 +13,9 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
+// errOtherOwner: a file cannot move to another owner. It is EXDEV, at which mv(1) copies, and the copy belongs there.
+var errOtherOwner = errors.New("another owner's")
+
 // errno gives the status that a program sees for an error: the one place where errors become numbers.
 func errno(err error) fuse.Status {
 	if err == nil {
@@ -23,6 +26,8 @@ func errno(err error) fuse.Status {
 		return ruleErrno(rule.Kind)
 	}
 	switch {
+	case errors.Is(err, errOtherOwner):
+		return fuse.EXDEV
 	case errors.Is(err, record.ErrNotObject):
 		return fuse.EINVAL
 	case errors.Is(err, appendlog.ErrTooLong), errors.Is(err, beneath.ErrTooLarge):

@@ -144,7 +144,7 @@ func (f *FS) renamePlain(n, from node, oldName string, to node, newName string, 
 		return err
 	}
 	if s != ns || session.OwnerRel(oldRel) != session.OwnerRel(newRel) || !f.sameTemp(n, to) {
-		return unix.EXDEV // another owner, or another temporary session: mv(1) copies, and the copy belongs there
+		return errOtherOwner // or another temporary session: mv(1) copies, and the copy belongs there
 	}
 	if err := s.Dir().Rename(oldRel, newRel, uint(flags)); err != nil {
 		return err

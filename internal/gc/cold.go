@@ -175,5 +175,8 @@ func (l *living) scan(rel string) error {
 		return err
 	}
 	defer f.Close()
-	return unreadable(rel, scanIDs(f, l.note))
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
+		return err // a pipe, which a user can keep open for ever, names nothing
+	}
+	return unreadable(rel, scanIDs(&dataReader{f: f}, l.note))
 }

@@ -4,7 +4,46 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
 )
+
+// dataReader reads a file but for its holes: a user's file of a terabyte that takes no disk takes no time. Where a hole was,
+// one NUL is read, so that what stands before and behind it is not joined.
+type dataReader struct {
+	f   *os.File
+	off int64 // of the next byte
+	end int64 // of the data that off is in
+}
+
+func (r *dataReader) Read(p []byte) (int, error) {
+	if r.off >= r.end {
+		data, err := unix.Seek(int(r.f.Fd()), r.off, unix.SEEK_DATA)
+		if err == unix.ENXIO {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, err
+		}
+		end, err := unix.Seek(int(r.f.Fd()), data, unix.SEEK_HOLE)
+		if err != nil {
+			return 0, err
+		}
+		hole := data > r.off
+		r.off, r.end = data, end
+		if hole && len(p) > 0 {
+			p[0] = 0
+			return 1, nil
+		}
+	}
+	n, err := r.f.ReadAt(p[:min(int64(len(p)), r.end-r.off)], r.off)
+	r.off += int64(n)
+	if n > 0 {
+		err = nil
+	}
+	return n, err
+}
 
 const readSize = 1 << 20
 
