@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +22,13 @@ func exportMounted(w io.Writer, dir string) error {
 	if err != nil {
 		return err
 	}
-	e := &mountExporter{tarball: newTarball(w, st.ModTime()), dir: dir}
+	// Who exports may be root, and in the session's folders may be links that its owner made: they are not followed.
+	in, err := beneath.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	e := &mountExporter{tarball: newTarball(w, st.ModTime()), dir: dir, in: in}
 	for _, log := range []string{session.Messages, session.Events} {
 		if err := e.log(log); err != nil {
 			return err
@@ -44,11 +51,12 @@ func exportMounted(w io.Writer, dir string) error {
 type mountExporter struct {
 	tarball
 	dir string
+	in  *beneath.Dir // the same
 }
 
 // log writes a log's bytes, as long as it is now.
 func (e *mountExporter) log(name string) error {
-	f, err := os.Open(filepath.Join(e.dir, name))
+	f, err := e.in.OpenFile(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
 		return err
 	}
@@ -61,7 +69,7 @@ func (e *mountExporter) log(name string) error {
 }
 
 func (e *mountExporter) plain(name string) error {
-	data, err := os.ReadFile(filepath.Join(e.dir, name))
+	data, err := e.in.ReadFile(name, 1<<30)
 	if err != nil {
 		return err
 	}
@@ -70,7 +78,7 @@ func (e *mountExporter) plain(name string) error {
 
 // tree writes what was written in a folder: what ctxfs itself shows there can be made again.
 func (e *mountExporter) tree(name string) error {
-	entries, err := os.ReadDir(filepath.Join(e.dir, name))
+	entries, err := e.in.ReadDir(name)
 	if err != nil {
 		return err
 	}
@@ -92,14 +100,14 @@ func (e *mountExporter) tree(name string) error {
 // written tells whether an agent or a person made a file.
 func (e *mountExporter) written(name string) bool {
 	var value [16]byte
-	n, err := unix.Getxattr(filepath.Join(e.dir, name), "user.ctxfs.origin", value[:])
+	n, err := unix.Lgetxattr(filepath.Join(e.dir, name), "user.ctxfs.origin", value[:])
 	return err == nil && string(value[:n]) == "written"
 }
 
 // named writes the blobs that the session names. An id that is no blob's is only text.
 func (e *mountExporter) named() error {
 	for _, id := range slices.Sorted(maps.Keys(e.blobs)) {
-		data, err := os.ReadFile(filepath.Join(e.dir, "context/dedup/blob", id))
+		data, err := e.in.ReadFile("context/dedup/blob/"+id, 1<<30)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
