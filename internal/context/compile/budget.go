@@ -27,7 +27,7 @@ func (b *builder) sections() []section {
 // counted as compact JSON.
 func (b *builder) enforceBudget() {
 	p := &b.v2
-	p.Budget = BudgetV2{Max: max(0, b.in.Input.Budget-b.in.Input.Reserve), Tokenizer: b.in.Tokenizer, Warnings: []string{}}
+	p.Budget.Max, p.Budget.Tokenizer, p.Budget.Warnings = max(0, b.in.Input.Budget-b.in.Input.Reserve), b.in.Tokenizer, append([]string{}, b.notes...)
 	all := b.weigh()
 	used := b.size(p)
 	for used > p.Budget.Max && len(all) > 0 {
@@ -104,6 +104,9 @@ func (b *builder) remove(section, id string) {
 
 func (b *builder) warn(used int) {
 	p := &b.v2.Budget
+	for _, name := range sorted(p.Beyond) {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s: %d more than there is place for", name, p.Beyond[name]))
+	}
 	if n := len(b.v2.Dropped) + p.Lost; n > 0 {
 		p.Warnings = append(p.Warnings, fmt.Sprintf("%d entries are left out; the lowest scores first", n))
 	}

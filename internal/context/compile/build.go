@@ -12,6 +12,7 @@ import (
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/context/trace"
+	"ctxfs/internal/record"
 	"ctxfs/internal/swap"
 )
 
@@ -23,8 +24,11 @@ type builder struct {
 	items    map[string]int // selected items that are files, by kind and source
 	ranges   []itemRange    // selected items that are records
 	authored read
-	safe     Authored // the authored files, masked
-	log      []seen   // the records that were looked at, oldest first
+	safe     Authored               // the authored files, masked
+	log      []seen                 // the records that were looked at, oldest first
+	known    map[int]*record.Record // those that something cites; nil: the target may not see it
+	lists    map[string][]line      // facts and decisions, as the target may see them
+	notes    []string               // what was not looked at
 	results  []result
 	events   []event
 	reviews  []Review

@@ -201,6 +201,9 @@ func (b *builder) report() Report {
 	for i := range b.v2.Dropped {
 		r.Dropped.PackV2[b.v2.Dropped[i].Reason]++
 	}
+	for _, n := range b.v2.Budget.Beyond {
+		r.Dropped.PackV2["too_many"] += n
+	}
 	if n := r.Dropped.Pack["budget_limit"].Items; n > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("pack: %d items are left out for the budget", n))
 	}

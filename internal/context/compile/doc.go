@@ -5,10 +5,14 @@
 package compile
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/context/trace"
+	"ctxfs/internal/record"
 )
 
 // In is what the files are a function of.
@@ -31,12 +35,27 @@ type In struct {
 	// Events are lines of events.jsonl; FirstEvent is the number of the first of them, 0 is 1. The newest ones do.
 	Events     [][]byte
 	FirstEvent int
-	// Boundaries, Compactions, Injections, Missing and PolicyRefs are trace.In's.
+	// Boundaries, Compactions, Injections and PolicyRefs are trace.In's; Missing are all gaps, as in trace/missing.jsonl.
 	Boundaries  []int
 	Compactions []trace.Compaction
 	Injections  []trace.Injection
 	Missing     []trace.Missing
 	PolicyRefs  []string
+}
+
+// Of gives what the trace of a pack and what it was made of say; all that stands in In below Created, Count and Mask are for
+// the caller to add.
+func Of(ti trace.In, t *trace.Trace) (In, error) {
+	in := In{Session: ti.Session, ContextID: t.ContextID, Pack: ti.Pack, Input: ti.Input, File: ti.File, Producer: ti.Producer, Tokenizer: ti.Tokenizer, Created: ti.Created,
+		Boundaries: ti.Boundaries, Compactions: ti.Compactions, Injections: ti.Injections, PolicyRefs: ti.PolicyRefs}
+	for l := range bytes.Lines(t.File("missing.jsonl")) {
+		var m trace.Missing
+		if err := json.Unmarshal(l, &m); err != nil {
+			return in, fmt.Errorf("compile: trace/missing.jsonl: %w", err)
+		}
+		in.Missing = append(in.Missing, m)
+	}
+	return in, nil
 }
 
 // Out is what was compiled.
@@ -61,7 +80,7 @@ func Build(in In) (*Out, error) {
 	if in.Count == nil || in.Pack == nil || in.Input.History == nil {
 		return nil, errors.New("compile: a pack, its history and a count of tokens are needed")
 	}
-	b := &builder{in: in, items: map[string]int{}, files: map[string][]byte{}}
+	b := &builder{in: in, items: map[string]int{}, known: map[int]*record.Record{}, lists: map[string][]line{}, files: map[string][]byte{}}
 	b.index()
 	b.hide()
 	b.readAuthored()

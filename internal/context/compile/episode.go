@@ -110,27 +110,28 @@ func (b *builder) runs() []Run {
 // working are the files of refs.jsonl that were named last, the latest first.
 func (b *builder) working() []Working {
 	type row struct {
-		Working
-		at int
+		ID, Path, Kind, Summary, Source string
+		n, at                           int
 	}
 	var rows []row
 	n := 0
 	for l := range bytes.Lines(b.in.Refs) {
+		r := row{}
 		n++
-		var r struct{ ID, Path, Kind, Summary, Source string }
-		if !b.sees("refs") || json.Unmarshal(l, &r) != nil || r.Path == "" || r.Kind != "file" {
-			continue
+		if b.sees("refs") && json.Unmarshal(l, &r) == nil && r.Path != "" && r.Kind == "file" {
+			r.n, r.at = n, refNumber(r.Source)
+			rows = append(rows, r)
 		}
-		at := refNumber(r.Source)
-		if at > 0 && b.cited(r.Source) == nil {
-			continue
-		}
-		rows = append(rows, row{Working{ID: r.ID, File: b.shown(r.Path, 300), Note: b.shown(r.Summary, 160), Prov: b.fileProv("context/refs.jsonl", n, r.Source)}, at})
 	}
 	slices.SortStableFunc(rows, func(x, y row) int { return y.at - x.at })
 	out := []Working{}
-	for _, r := range rows[:min(maxFiles, len(rows))] {
-		out = append(out, r.Working)
+	for _, r := range rows {
+		if len(out) == maxFiles {
+			break
+		}
+		if r.at == 0 || b.cited(r.Source) != nil {
+			out = append(out, Working{ID: r.ID, File: b.shown(r.Path, 300), Note: b.shown(r.Summary, 160), Prov: b.fileProv("context/refs.jsonl", r.n, r.Source)})
+		}
 	}
 	return out
 }

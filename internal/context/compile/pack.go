@@ -19,7 +19,7 @@ const (
 func (b *builder) packV2() {
 	b.packID = name("pack", b.in.Session.ID, b.target())
 	b.v2 = PackV2{Version: SchemaVersion, PackID: b.packID, ContextID: b.in.ContextID, Session: b.in.Session.ID, Agent: b.in.Session.Agent, Target: b.target(),
-		CreatedAt: b.in.Created, Intent: b.intent(), Episode: b.episode(), Allowed: b.actions(), Controls: b.controls(), Routing: b.authored.policy.RoutingHints}
+		CreatedAt: b.in.Created, Intent: b.intent(), Episode: b.episode(), Allowed: b.actions(), Controls: b.controls(), Routing: b.authored.policy.RoutingHints, Budget: BudgetV2{Beyond: map[string]int{}}}
 	b.v2.Facts, b.v2.Evidence, b.v2.Decisions, b.v2.Success = b.facts(), b.evidence(), b.decisions(), b.success()
 	b.v2.Constraints, b.v2.Preferences = b.wishes()
 	b.v2.Loops = b.loops()
@@ -107,8 +107,8 @@ func (b *builder) ranked(section string, list []Entry, most int) []Entry {
 		}
 		return 0
 	})
-	for _, e := range list[min(most, len(list)):] {
-		b.v2.Dropped = append(b.v2.Dropped, Dropped{ID: e.ID, Section: section, Score: e.Score, Reason: "too_many", Prov: e.Prov})
+	if n := len(list) - most; n > 0 {
+		b.v2.Budget.Beyond[section] = n
 	}
 	return some(list[:min(most, len(list))])
 }

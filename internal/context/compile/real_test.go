@@ -79,7 +79,10 @@ func TestRealSessions(t *testing.T) {
 		if done++; testing.Short() && done > 6 {
 			break
 		}
-		for _, budget := range []int{500, 8000} {
+		for i, budget := range []int{8000, 500} {
+			if i > 0 && done%4 != 0 {
+				break // the small one costs as much and differs less
+			}
 			in := input(t, log.log.Bytes(), pack.Input{Budget: budget})
 			in.Authored, in.Events = authored(t), log.events
 			files := build(t, in)

@@ -3,6 +3,7 @@ package compile
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -79,18 +80,22 @@ func typed(data []byte) (out []line) {
 	return out
 }
 
+// maxHeld is how many lines of facts.jsonl and of decisions.jsonl are looked at: the newest.
+const maxHeld = 500
+
 // held gives the lines of facts or decisions that the target may see.
-func (b *builder) held(kind string, data []byte) (out []line) {
-	if !b.sees(kind) {
-		return nil
+func (b *builder) held(kind string, data []byte) []line {
+	if list, ok := b.lists[kind]; ok || !b.sees(kind) {
+		return list
 	}
-	for _, l := range typed(data) {
-		if refNumber(l.Source) > 0 && b.cited(l.Source) == nil {
-			continue
-		}
-		out = append(out, l)
+	list := typed(data)
+	if n := len(list) - maxHeld; n > 0 {
+		b.notes = append(b.notes, fmt.Sprintf("%s: the first %d lines are not looked at", kind, n))
+		list = list[n:]
 	}
-	return out
+	list = slices.DeleteFunc(list, func(l line) bool { return refNumber(l.Source) > 0 && b.cited(l.Source) == nil })
+	b.lists[kind] = list
+	return list
 }
 
 // review judges facts, decisions and the agent's newest claims.

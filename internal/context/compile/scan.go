@@ -44,6 +44,7 @@ func (b *builder) scan() error {
 			at = r.Time
 		}
 		b.log = append(b.log, seen{*r, at})
+		b.known[n] = r
 		for i := range r.Blocks {
 			if x := &r.Blocks[i]; x.Kind == record.ToolResult {
 				b.results = append(b.results, result{n, i + 1, x.IsError, ends(x.Text)})
@@ -79,10 +80,14 @@ func (b *builder) cited(ref string) *record.Record {
 	if n < 1 || n > b.in.Input.History.Len() {
 		return nil
 	}
+	if r, ok := b.known[n]; ok {
+		return r
+	}
 	r, err := b.record(n)
 	if err != nil && b.err == nil {
 		b.err = err
 	}
+	b.known[n] = r
 	return r
 }
 

@@ -68,11 +68,12 @@ type PackV2 struct {
 
 // BudgetV2 is what pack.v2.json may take and what its entries take, in tokens.
 type BudgetV2 struct {
-	Max       int      `json:"max_tokens"` // the pack's budget without its reserve
-	Used      int      `json:"used_tokens"`
-	Lost      int      `json:"provenance_dropped"`
-	Tokenizer string   `json:"tokenizer"`
-	Warnings  []string `json:"warnings"`
+	Max       int            `json:"max_tokens"` // the pack's budget without its reserve
+	Used      int            `json:"used_tokens"`
+	Lost      int            `json:"provenance_dropped"`
+	Beyond    map[string]int `json:"beyond_limits"` // of each section, entries that it has no place for: they stand in its file
+	Tokenizer string         `json:"tokenizer"`
+	Warnings  []string       `json:"warnings"`
 }
 
 // Intent is what the agent was asked.
@@ -134,7 +135,7 @@ type Dropped struct {
 	Section string  `json:"section"`
 	Score   float64 `json:"score"`
 	Tokens  int     `json:"tokens"`
-	Reason  string  `json:"reason"` // budget_limit, stale
+	Reason  string  `json:"reason"` // budget_limit, stale: another line replaces it
 	Prov
 }
 
