@@ -90,7 +90,10 @@ func junkAttacks() []attack {
 			return none(os.ReadFile(w.own + "/context/pack.md"))
 		})},
 		{"what the daemon prints", "all of the above, with newlines and escapes in names and values", "nothing of it", func(w *world) string {
-			if s := w.mount.log.String(); strings.Contains(s, "\x1b") || strings.Contains(s, "dancing") {
+			w.stop() // then all of it is there
+			s := w.mount.log.String()
+			w.start("--allow-other")
+			if strings.Contains(s, "\x1b") || strings.Contains(s, "dancing") {
 				return s
 			}
 			return "nothing of it"
