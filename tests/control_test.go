@@ -37,8 +37,8 @@ func TestTree(t *testing.T) {
 	if got := names(dir); !slices.Equal(got, want) {
 		t.Errorf("session: %v", got)
 	}
-	want = []string{"budget", "bundle", "child", "decisions.jsonl", "dedup", "facts.jsonl", "gc.policy", "imported", "imported.json", "injections.jsonl", "missing.jsonl",
-		"pack.json", "pack.md", "pinned", "recall", "redact", "refs.jsonl", "summary.md", "swap", "todo.md", "trace"}
+	want = []string{"budget", "bundle", "channels", "child", "constraints.jsonl", "decisions.jsonl", "dedup", "facts.jsonl", "gc.policy", "imported", "imported.json", "injections.jsonl", "missing.jsonl",
+		"pack.json", "pack.md", "pinned", "plan.jsonl", "policy.json", "preferences.jsonl", "recall", "redact", "refs.jsonl", "success.jsonl", "summary.md", "swap", "todo.md", "tools.jsonl", "trace"}
 	if got := names(dir + "/context"); !slices.Equal(got, want) {
 		t.Errorf("context: %v", got)
 	}

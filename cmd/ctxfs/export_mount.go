@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -9,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"ctxfs/internal/beneath"
+	"ctxfs/internal/cas"
 	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
@@ -45,7 +48,25 @@ func exportMounted(w io.Writer, dir string) error {
 	if err := e.named(); err != nil {
 		return err
 	}
-	return e.w.Close()
+	if err := e.w.Close(); err != nil {
+		return err
+	}
+	return exported(dir, "session", st.Size())
+}
+
+// exported records that a session's context left ctxfs (Agent Context, context.exported).
+func exported(dir, what string, bytes int64) error {
+	now := time.Now().UTC().Format(time.RFC3339Nano)
+	line, err := json.Marshal(map[string]any{"specversion": "1.0", "id": "export-" + cas.Sum([]byte(dir + now)).String()[7:23], "source": "ctxfs",
+		"type": "context.exported", "time": now, "data": map[string]any{"what": what, "bytes_of_history": bytes}})
+	if err != nil {
+		return err
+	}
+	f, err := openAppend(filepath.Join(dir, session.Events))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.line(line), f.close())
 }
 
 type mountExporter struct {

@@ -73,6 +73,13 @@ const (
 	kBundle
 	kImported
 	kImportedJSON
+	kChannels
+	kConstraints
+	kPreferences
+	kSuccess
+	kPlan
+	kTools
+	kRules
 )
 
 // class says how a node behaves.
@@ -173,6 +180,13 @@ func (t *tree) addSession() {
 		{kBundle, spec{"bundle", kContext, cDir, ""}},
 		{kImported, spec{"imported", kContext, cDir, ""}},
 		{kImportedJSON, spec{"imported.json", kContext, cControl, ""}},
+		{kChannels, spec{"channels", kContext, cDir, ""}},
+		{kConstraints, spec{"constraints.jsonl", kContext, cControl, ""}},
+		{kPreferences, spec{"preferences.jsonl", kContext, cControl, ""}},
+		{kSuccess, spec{"success.jsonl", kContext, cControl, ""}},
+		{kPlan, spec{"plan.jsonl", kContext, cControl, ""}},
+		{kTools, spec{"tools.jsonl", kContext, cControl, ""}},
+		{kRules, spec{"policy.json", kContext, cControl, ""}},
 		{kRedact, spec{"redact", kContext, cControl, ""}},
 		{kTrace, spec{"trace", kContext, cDir, ""}},
 	} {

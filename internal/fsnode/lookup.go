@@ -140,7 +140,7 @@ func (f *FS) find(n node, name string, by session.Caller) (uint64, error) {
 		return f.findSession(n, name)
 	case kTemps:
 		return f.findTemp(n, name)
-	case kByCWD, kSwapChunk, kSwapOpen, kDedupBlob, kRecall, kTrace, kBundle, kImported:
+	case kByCWD, kSwapChunk, kSwapOpen, kDedupBlob, kRecall, kTrace, kChannels, kBundle, kImported:
 		return f.findNamed(n, name)
 	case kContext:
 		if _, ok := session.PackName(name); ok {

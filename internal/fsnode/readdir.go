@@ -193,6 +193,8 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 		})
 	case kTrace:
 		return f.listNamed(n, func() ([]string, error) { return session.TraceNames(), nil })
+	case kChannels:
+		return f.listNamed(n, func() ([]string, error) { return session.ChannelNames(), nil })
 	case kBundle:
 		return f.listNamed(n, func() ([]string, error) { return session.BundleNames(), nil })
 	case kImported:

@@ -23,6 +23,9 @@ type control struct {
 
 // control gives the rules of the file name, a path relative to the session.
 func (x *Session) control(name string) (control, bool) {
+	if isAuthored(name) {
+		return control{check: checkAuthored(name), line: strings.HasSuffix(name, ".jsonl")}, true
+	}
 	switch name {
 	case "state":
 		return control{initial: "idle\n", check: checkState, line: true}, true

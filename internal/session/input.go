@@ -30,6 +30,9 @@ func (x *Session) input(budget int) (pack.Input, error) {
 	if in.Authored, err = x.authored(); err != nil {
 		return in, err
 	}
+	if err := x.shape(&in); err != nil {
+		return in, err
+	}
 	if in.Imported, err = x.imported(); err != nil {
 		return in, err
 	}

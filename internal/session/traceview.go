@@ -6,19 +6,27 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
+	"ctxfs/internal/context/compile"
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/context/trace"
 )
 
 // TraceNames lists context/trace.
-func TraceNames() []string { return trace.Names() }
+func TraceNames() []string {
+	more, _ := compiled()
+	return append(trace.Names(), more...)
+}
 
 // buildTrace gives context/trace/<name>: records of the pack that context/pack.md is. They are made when one of them is
 // read, from the same build, and cost a reader of the pack nothing.
 func (x *Session) buildTrace(name string) (view, error) {
+	if more, _ := compiled(); slices.Contains(more, name) {
+		return x.buildCompiled(name)
+	}
 	t, err := x.traceFor(PackFile{})
 	if err != nil {
 		return view{}, err
@@ -78,6 +86,9 @@ func (x *Session) traceIn(p *pack.Pack, in pack.Input) (trace.In, error) {
 	}
 	ti.Missing = mergeMissing(missing)
 	ti.PolicyRefs = []string{RedactFile}
+	if x.store.exists(x.file(compile.PolicyFile)) {
+		ti.PolicyRefs = append(ti.PolicyRefs, compile.PolicyFile)
+	}
 	ti.Mask = func(s string) string { s, _ = x.fold.mask(s); return s }
 	ti.Before = x.before(trace.ContextID(ti.Session.ID, ti.Target, p, in), ti.Injections)
 	return ti, x.pastEvents(&ti)
@@ -149,7 +160,16 @@ type past struct {
 	read        int64
 	compactions []trace.Compaction
 	exports     []trace.Export
+	lines       [][]byte // the newest
+	bytes       int      // of them
+	count       int      // of all
 }
+
+// Of events.jsonl so many lines are kept for what tells of the latest, and so many bytes.
+const (
+	keptEvents     = 400
+	keptEventBytes = 1 << 20
+)
 
 func (x *Session) eventSize() int64 {
 	size, _, err := x.LogStat(Events)
@@ -184,6 +204,16 @@ func (x *Session) pastEvents(in *trace.In) error {
 }
 
 func (p *past) event(line []byte) {
+	if len(line) == 0 {
+		return
+	}
+	p.count++
+	p.bytes += len(line)
+	p.lines = append(p.lines, bytes.Clone(line))
+	for len(p.lines) > keptEvents || p.bytes > keptEventBytes {
+		p.bytes -= len(p.lines[0])
+		p.lines = p.lines[1:]
+	}
 	if !bytes.Contains(line, []byte(`"ctxfs.context.compaction"`)) && !bytes.Contains(line, []byte(`"context.exported"`)) {
 		return
 	}

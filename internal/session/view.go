@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"ctxfs/internal/context/compile"
 	"ctxfs/internal/context/derive"
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/context/trace"
@@ -14,10 +15,11 @@ type view struct {
 	gen  generation
 	data []byte
 	// Of a pack: itself, what it was built of, and its records, once they were asked for.
-	pack   *pack.Pack
-	input  pack.Input
-	trace  *trace.Trace
-	bundle map[string][]byte
+	pack     *pack.Pack
+	input    pack.Input
+	trace    *trace.Trace
+	compiled *compile.Out
+	bundle   map[string][]byte
 }
 
 // generation names a state of everything that packs are built from.
@@ -28,7 +30,7 @@ type generation struct {
 }
 
 // maxViews is how many views of one generation are kept.
-const maxViews = 16
+const maxViews = 64
 
 // View gives a generated file of the session: bytes that never change once given. name is relative to the session;
 // Appended or Touch before the call are seen.
@@ -138,6 +140,8 @@ func (x *Session) build(name string) (view, error) {
 		return x.buildPack(rest)
 	case strings.HasPrefix(rest, "trace/"):
 		return x.buildTrace(rest[len("trace/"):])
+	case strings.HasPrefix(rest, "channels/"):
+		return x.buildCompiled(rest)
 	case strings.HasPrefix(rest, "bundle/"):
 		return x.buildBundle(rest[len("bundle/"):])
 	case strings.HasPrefix(rest, "imported/"):

@@ -82,7 +82,7 @@ func (w *Workset) inputs(in Input) []Source {
 	for _, f := range in.Pinned {
 		add(f.Path, append([]byte{}, f.Data...))
 	}
-	for _, f := range in.Imported {
+	for _, f := range append(in.Rules[:len(in.Rules):len(in.Rules)], in.Imported...) {
 		add(f.Path, append([]byte{}, f.Data...))
 	}
 	a := in.Authored
@@ -93,7 +93,9 @@ func (w *Workset) inputs(in Input) []Source {
 	add("context/refs.jsonl", a.Refs)
 	for _, c := range in.Children {
 		dir := "context/child/" + c.ID + "/"
-		add(dir+"status", []byte(c.Status))
+		if c.Status != "" {
+			add(dir+"status", []byte(c.Status))
+		}
 		add(dir+"result.md", c.Result)
 		add(dir+"handoff.md", c.Handoff)
 	}

@@ -18,6 +18,7 @@ type Input struct {
 	Pinned         []File           // context/pinned/*, sorted by name
 	Authored       Authored
 	Children       []Child // context/child/*, sorted by id
+	Rules          []File  // what shapes the pack and does not stand in it: context/policy.json, context/redact
 	Imported       []File  // context/imported/*: working context that came from elsewhere
 }
 

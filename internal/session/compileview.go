@@ -1,0 +1,135 @@
+package session
+
+import (
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"ctxfs/internal/context/compile"
+	"ctxfs/internal/context/derive"
+	"ctxfs/internal/context/pack"
+)
+
+// compiled are the files that the compiler makes beside the records of a trace.
+func compiled() (inTrace, channels []string) {
+	for _, name := range compile.Names() {
+		if c, ok := strings.CutPrefix(name, "channels/"); ok {
+			channels = append(channels, c)
+		} else {
+			inTrace = append(inTrace, name)
+		}
+	}
+	return inTrace, channels
+}
+
+// ChannelNames lists context/channels.
+func ChannelNames() []string {
+	_, names := compiled()
+	return names
+}
+
+// checkAuthored holds a file that agents and people write for the compiler to its form.
+func checkAuthored(file string) func(*Session, []byte, Caller) ([]byte, error) {
+	return func(_ *Session, data []byte, _ Caller) ([]byte, error) {
+		err := compile.Check(file, data)
+		var p *compile.Problem
+		if errors.As(err, &p) {
+			return nil, refuse(Invalid, "%v", p)
+		}
+		return data, err
+	}
+}
+
+// isAuthored tells whether the compiler reads a file that agents and people write.
+func isAuthored(name string) bool {
+	switch name {
+	case compile.ConstraintsFile, compile.PreferencesFile, compile.SuccessFile, compile.PlanFile, compile.ToolsFile, compile.PolicyFile:
+		return true
+	}
+	return false
+}
+
+// shape reads the session's rules for packs: who may see what, and what is masked, which the fold knows.
+func (x *Session) shape(in *pack.Input) error {
+	data, err := x.optional(compile.PolicyFile)
+	if err != nil {
+		return err
+	}
+	if len(data) > 0 {
+		in.Rules = append(in.Rules, pack.File{Path: compile.PolicyFile, Data: data})
+		if policy, err := compile.ParsePolicy(data); err == nil { // else damaged past ctxfs: compiler.json tells
+			in.Visibility = policy.Visibility
+		}
+	}
+	if x.fold.own != "" {
+		in.Rules = append(in.Rules, pack.File{Path: RedactFile, Data: []byte(x.fold.own)})
+	}
+	return nil
+}
+
+// buildCompiled gives one of the compiler's files.
+func (x *Session) buildCompiled(name string) (view, error) {
+	p, in, err := x.packFor(PackFile{})
+	if err != nil {
+		return view{}, err
+	}
+	const key = "the compiler's"
+	gen := generation{size: x.fold.size(), ctl: x.ctl.Load(), events: x.eventSize()}
+	out := x.cache[key].compiled
+	if out == nil || x.cache[key].gen != gen {
+		ci, err := x.compileIn(p, in)
+		if err != nil {
+			return view{}, err
+		}
+		if out, err = compile.Build(ci); err != nil {
+			return view{}, err
+		}
+		x.keep(key, view{gen: gen, compiled: out})
+	}
+	if !slices.Contains(compile.Names(), name) {
+		return view{}, refuse(NotFound, "%s is not made by the compiler", name)
+	}
+	return view{data: out.File(name)}, nil
+}
+
+// compileIn gathers what the compiler's files are a function of: what the trace is, and what agents and people wrote.
+func (x *Session) compileIn(p *pack.Pack, in pack.Input) (compile.In, error) {
+	t, err := x.traceFor(PackFile{})
+	if err != nil {
+		return compile.In{}, err
+	}
+	ti, err := x.traceIn(p, in)
+	if err != nil {
+		return compile.In{}, err
+	}
+	ci := compile.In{Session: ti.Session, ContextID: t.ContextID, Pack: p, Input: in, File: "context/pack.md", Producer: ti.Producer, Tokenizer: ti.Tokenizer,
+		Count: x.fold.count, Mask: x.fold.mask, Created: ti.Created, Boundaries: ti.Boundaries, Compactions: ti.Compactions, Injections: ti.Injections,
+		Missing: ti.Missing, PolicyRefs: ti.PolicyRefs, Events: x.past.lines, FirstEvent: x.past.count - len(x.past.lines) + 1}
+	state, err := x.optional("state")
+	if err != nil {
+		return ci, err
+	}
+	ci.State = strings.TrimSpace(string(state))
+	for _, f := range []struct {
+		name string
+		to   *[]byte
+	}{{compile.ConstraintsFile, &ci.Authored.Constraints}, {compile.PreferencesFile, &ci.Authored.Preferences}, {compile.SuccessFile, &ci.Authored.Success},
+		{compile.PlanFile, &ci.Authored.Plan}, {compile.ToolsFile, &ci.Authored.Tools}, {compile.PolicyFile, &ci.Authored.Policy}} {
+		if *f.to, err = x.optional(f.name); err != nil {
+			return ci, err
+		}
+	}
+	for _, f := range []struct {
+		name     string
+		authored []byte
+		to       *[]byte
+	}{{"facts.jsonl", in.Authored.Facts, &ci.Facts}, {"decisions.jsonl", in.Authored.Decisions, &ci.Decisions}, {"todo.md", in.Authored.Todo, &ci.Todo}, {"refs.jsonl", in.Authored.Refs, &ci.Refs}} {
+		if *f.to = f.authored; f.authored == nil {
+			if *f.to, err = x.fold.work.Derived(x.fold, derive.Kind(path.Base(f.name))); err != nil {
+				return ci, err
+			}
+		}
+	}
+	return ci, nil
+}
