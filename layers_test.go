@@ -190,6 +190,41 @@ func TestRoomsKeepToThemselves(t *testing.T) {
 	}
 }
 
+// The rooms that `make race` leaves out start no goroutine and have no use for a lock.
+func TestSequentialRooms(t *testing.T) {
+	makefile, err := os.ReadFile("Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, list, ok := strings.Cut(string(makefile), "\nSEQUENTIAL := ")
+	list, _, _ = strings.Cut(list, "\n")
+	rooms := strings.Fields(list)
+	if !ok || len(rooms) == 0 {
+		t.Fatal("the Makefile names no sequential rooms")
+	}
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if s.test || !slices.Contains(rooms, s.room()) {
+			continue
+		}
+		seen[s.room()] = true
+		for _, imp := range imports(s.ast) {
+			if imp == "sync" || imp == "sync/atomic" {
+				t.Errorf("%s: a sequential room imports %s", s.path, imp)
+			}
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if _, ok := n.(*ast.GoStmt); ok {
+				t.Errorf("%s: a sequential room starts a goroutine", s.path)
+			}
+			return true
+		})
+	}
+	if len(seen) != len(rooms) {
+		t.Errorf("of %v there are %v", rooms, slices.Sorted(maps.Keys(seen)))
+	}
+}
+
 func selector(e *ast.SelectorExpr) string {
 	x, _ := e.X.(*ast.Ident)
 	if x == nil {

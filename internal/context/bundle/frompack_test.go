@@ -149,7 +149,7 @@ func TestRealSessions(t *testing.T) {
 	}
 	t.Log(count)
 	for _, what := range []string{"commit active", "commit hypothesis", "evict active", "supersede active", "supersede hypothesis"} {
-		if count[what] == 0 {
+		if count[what] == 0 && !testing.Short() { // a few sessions need not show all
 			t.Errorf("no %s in any session: %v", what, count)
 		}
 	}
