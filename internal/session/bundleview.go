@@ -162,7 +162,9 @@ func (x *Session) bundleFiles() (map[string][]byte, error) {
 }
 
 func (x *Session) contextOf(p *pack.Pack, in pack.Input, created string) bundle.Context {
-	return bundle.From(p, in, created, x.fold.count)
+	c := bundle.From(p, in, created, x.fold.count)
+	x.cite(&c, p, in)
+	return c
 }
 
 // contexts reads what was shown to the model, in order. One whose bytes gc.policy let go of is left out.
