@@ -57,7 +57,7 @@ func TestExportAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := t.TempDir() + "/sample.tar"
-	run(t, "session", "export", dir, "-o", file)
+	run(t, "session", "export", dir, "-o", file, "--no-event")
 	run(t, "session", "restore", "--from", file, m.agent+"/session/again")
 	for _, name := range []string{"messages.jsonl", "events.jsonl", "context/summary.md", "context/pinned/a.md"} {
 		if read(t, dir+"/"+name) != read(t, m.agent+"/session/again/"+name) {
@@ -73,6 +73,9 @@ func TestExportAndRestore(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, "session", "export", dir, "-o", file)
+	if !strings.Contains(read(t, dir+"/events.jsonl"), "context.exported") {
+		t.Error("no event tells of the export")
+	}
 	if second, err := os.ReadFile(file); err != nil || string(second) != string(first) {
 		t.Error("the same session exports to other bytes")
 	}

@@ -26,14 +26,21 @@ import (
 
 func newSessionExport() *cobra.Command {
 	var out string
+	var quiet bool
 	cmd := &cobra.Command{
 		Use: "export SESSION-PATH", Short: "write a session, whole, as a tar file",
 		Long: `Write a session as a tar file: its logs byte for byte, its control files, what agents wrote under context/, and under blob/
 the pictures and documents that its records name. What ctxfs derives is left out: it can be built again.
-ctxfs session restore --from FILE SESSION-PATH makes a session of it.`,
+ctxfs session restore --from FILE SESSION-PATH makes a session of it. In a mount an event of the session, context.exported,
+tells that it was written.`,
 		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			export := exportMounted
+			export := func(w io.Writer, dir string) error {
+				if err := exportMounted(w, dir); err != nil || quiet {
+					return err
+				}
+				return exported(dir)
+			}
 			if !inMount(mounts.Real(args[0])) {
 				x, done, err := openSession(args[0])
 				if err != nil {
@@ -49,6 +56,7 @@ ctxfs session restore --from FILE SESSION-PATH makes a session of it.`,
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
+	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
 	return cmd
 }
 

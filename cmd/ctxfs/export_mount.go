@@ -48,17 +48,14 @@ func exportMounted(w io.Writer, dir string) error {
 	if err := e.named(); err != nil {
 		return err
 	}
-	if err := e.w.Close(); err != nil {
-		return err
-	}
-	return exported(dir, "session", st.Size())
+	return e.w.Close()
 }
 
-// exported records that a session's context left ctxfs (Agent Context, context.exported).
-func exported(dir, what string, bytes int64) error {
+// exported records that a session left ctxfs (Agent Context, context.exported).
+func exported(dir string) error {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	line, err := json.Marshal(map[string]any{"specversion": "1.0", "id": "export-" + cas.Sum([]byte(dir + now)).String()[7:23], "source": "ctxfs",
-		"type": "context.exported", "time": now, "data": map[string]any{"what": what, "bytes_of_history": bytes}})
+		"type": "context.exported", "time": now, "data": map[string]any{"what": "session"}})
 	if err != nil {
 		return err
 	}
