@@ -56,13 +56,20 @@ func TestExportAndRestore(t *testing.T) {
 	if err := os.WriteFile(dir+"/context/pinned/a.md", []byte("pinned\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	shown := read(t, dir+"/context/pack.md")
+	run(t, "inject", dir)
+	add(t, dir+"/context/missing.jsonl", `{"missing_id":"x","question":"where?"}`+"\n")
+	add(t, dir+"/context/missing.jsonl", `{"missing_id":"x","status":"resolved"}`+"\n")
 	file := t.TempDir() + "/sample.tar"
 	run(t, "session", "export", dir, "-o", file, "--no-event")
 	run(t, "session", "restore", "--from", file, m.agent+"/session/again")
-	for _, name := range []string{"messages.jsonl", "events.jsonl", "context/summary.md", "context/pinned/a.md"} {
+	for _, name := range []string{"messages.jsonl", "events.jsonl", "context/summary.md", "context/pinned/a.md", "context/injections.jsonl", "context/missing.jsonl"} {
 		if read(t, dir+"/"+name) != read(t, m.agent+"/session/again/"+name) {
 			t.Errorf("%s differs after export and restore", name)
 		}
+	}
+	if list := strings.Fields(run(t, "replay", "--session", m.agent+"/session/again")); len(list) < 2 || run(t, "replay", list[1], "--session", m.agent+"/session/again") != shown {
+		t.Errorf("what was shown is not to be had after a restore: %v", list)
 	}
 	out, err := command("tar", "-tf", file)
 	if err != nil || !strings.Contains(out, "blob/blake3-") {

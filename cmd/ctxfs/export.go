@@ -255,14 +255,18 @@ func restoreFrom(file, dir string) error {
 		return err
 	}
 	r := &restorer{sink: s, dir: s.dir}
-	err = r.all(t, first)
-	return errors.Join(err, s.close())
+	err = errors.Join(r.all(t, first), s.close())
+	if err == nil && r.shown != nil {
+		err = os.WriteFile(filepath.Join(s.dir, session.Injections), r.shown, 0o600)
+	}
+	return err
 }
 
 // restorer reads one tar file into a session. Logs go through its sink; the rest are ordinary writes below dir.
 type restorer struct {
-	sink *sink
-	dir  string
+	sink  *sink
+	dir   string
+	shown []byte // injections.jsonl, which is taken once the blobs are there that it names
 }
 
 // all restores the file h and those behind it.
@@ -305,6 +309,9 @@ func (r *restorer) one(name string, t io.Reader) error {
 		return err
 	}
 	switch name {
+	case session.Injections:
+		r.shown = data
+		return nil
 	case "meta.json", "cwd", "state":
 		return nil // the new session has its own identity, its agent's root, and nothing that runs
 	}

@@ -97,6 +97,14 @@ func (x *Session) CheckControl(name string, data []byte, by Caller, done bool) e
 	if !done && (!ctl.line || !bytes.HasSuffix(data, []byte{'\n'})) {
 		return nil
 	}
+	switch name {
+	case Injections, MissingFile: // what stands in them was completed when it was written
+		_, err := checkLines(x, data, by)
+		return err
+	case Imported:
+		_, err := parseImported(data)
+		return err
+	}
 	_, err := ctl.check(x, data, by)
 	return err
 }
@@ -202,7 +210,7 @@ func (x *Session) RemoveControl(name string) error {
 // controlChanged does what follows from a change.
 func (x *Session) controlChanged(name string, old, now []byte) {
 	x.Touch()
-	if name == Injections || name == MissingFile {
+	if (name == Injections || name == MissingFile) && !x.told {
 		x.tell(name, old, now)
 	}
 	if name == "state" && string(old) != string(now) {

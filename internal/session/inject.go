@@ -37,6 +37,7 @@ func checkInjections(x *Session, data []byte, _ Caller) ([]byte, error) {
 		return nil, err
 	}
 	out := bytes.NewBuffer(old)
+	x.told = true
 	for i, line := range lines {
 		d := declared{Target: pack.TargetModel, Point: "message_history"}
 		if err := readLine(Injections, line, &d); err != nil {
@@ -45,13 +46,35 @@ func checkInjections(x *Session, data []byte, _ Caller) ([]byte, error) {
 		if err := d.check(); err != nil {
 			return nil, err
 		}
+		if whole, err := x.restored(line); err != nil {
+			return nil, err
+		} else if whole {
+			out.Write(append(line[:len(line):len(line)], '\n'))
+			continue
+		}
 		inj, err := x.inject(d, bytes.Count(old, []byte{'\n'})+i)
 		if err != nil {
 			return nil, err
 		}
+		x.told = false
 		out.Write(swap.Line(inj))
 	}
 	return out.Bytes(), nil
+}
+
+// restored tells whether a line is a whole record already, of a session that is being restored: what it showed is kept.
+func (x *Session) restored(line []byte) (bool, error) {
+	var inj trace.Injection
+	if err := readLine(Injections, line, &inj); err != nil || inj.InjectionID == "" {
+		return false, err
+	}
+	if inj.ContextID == "" || inj.AssemblyID == "" || inj.Hash == "" || inj.CreatedAt == "" {
+		return false, refuse(Invalid, "%s: an injection_id is given by ctxfs, to a line that has none", Injections)
+	}
+	if _, err := x.blob(inj.Hash); err != nil {
+		return false, refuse(Invalid, "%s: the bytes of %.40q are not here: %v", Injections, inj.InjectionID, err)
+	}
+	return true, nil
 }
 
 func (d *declared) check() error {

@@ -23,6 +23,7 @@ func checkMissing(x *Session, data []byte, _ Caller) ([]byte, error) {
 		known[m.MissingID] = true
 	}
 	out := bytes.NewBuffer(old)
+	x.told = true
 	for _, line := range lines {
 		full, id, err := x.missingLine(line, known)
 		if err != nil {
@@ -52,7 +53,10 @@ func (x *Session) missingLine(line []byte, known map[string]bool) (full []byte, 
 		if err == nil && m.Status != "" {
 			err = checkStatus(m.Status)
 		}
-		set("updated_at", stamp(x.store.opt.Now().UTC()))
+		if raw["updated_at"] == nil {
+			x.told = false
+			set("updated_at", stamp(x.store.opt.Now().UTC()))
+		}
 		return swap.Line(raw), m.MissingID, err
 	}
 	if m.Question == "" {
@@ -74,6 +78,7 @@ func (x *Session) missingLine(line []byte, known map[string]bool) (full []byte, 
 		set("missing_id", m.MissingID)
 	}
 	if m.CreatedAt == "" {
+		x.told = false
 		set("created_at", stamp(x.store.opt.Now().UTC()))
 	}
 	if err := checkSeverity(m.Severity); err != nil {

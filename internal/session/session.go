@@ -39,6 +39,7 @@ type Session struct {
 	damaged atomic.Bool // an event told of damage in archived bytes
 
 	ctlMu sync.Mutex // held over a change of a control file; taken before mu and logMu
+	told  bool       // what is being written tells of things that events told of when they happened; protected by ctlMu
 
 	watchMu  sync.Mutex // protects watchers; a leaf
 	watchers map[chan<- struct{}]bool

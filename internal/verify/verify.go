@@ -86,7 +86,9 @@ func (v *verifier) session(x *session.Session) {
 	v.r.Sessions++
 	v.r.Records += v.log(x, session.Messages)
 	v.r.Events += v.log(x, session.Events)
-	for _, name := range []string{"state", "cwd", "meta.json", "context/budget", "context/gc.policy", "context/facts.jsonl", "context/decisions.jsonl", "context/refs.jsonl"} {
+	for _, name := range []string{"state", "cwd", "meta.json", "context/budget", "context/gc.policy", "context/facts.jsonl", "context/decisions.jsonl", "context/refs.jsonl",
+		"context/constraints.jsonl", "context/preferences.jsonl", "context/success.jsonl", "context/plan.jsonl", "context/tools.jsonl", "context/policy.json", session.RedactFile,
+		session.Injections, session.MissingFile, session.Imported} {
 		if !x.Written(name) {
 			continue
 		}

@@ -141,6 +141,12 @@ func TestDamage(t *testing.T) {
 		{"gc.policy", func(d damager) { d.write(rel+"/context/gc.policy", "x=1\n") }, rel + "/context/gc.policy", ""},
 		{"facts", func(d damager) { d.add(rel+"/context/facts.jsonl", "x\n") }, rel + "/context/facts.jsonl", "line 2"},
 		{"decisions", func(d damager) { d.write(rel+"/context/decisions.jsonl", "[]\n") }, rel + "/context/decisions.jsonl", "line 1"},
+		{"redact", func(d damager) { d.write(rel+"/context/redact", "x ([\n") }, rel + "/context/redact", "line 1"},
+		{"policy.json", func(d damager) { d.write(rel+"/context/policy.json", "[]\n") }, rel + "/context/policy.json", ""},
+		{"tools", func(d damager) { d.write(rel+"/context/tools.jsonl", "{}\n") }, rel + "/context/tools.jsonl", "line 1"},
+		{"injections", func(d damager) { d.write(rel+"/context/injections.jsonl", "{}\n{\n") }, rel + "/context/injections.jsonl", "line 2"},
+		{"missing", func(d damager) { d.write(rel+"/context/missing.jsonl", "no\n") }, rel + "/context/missing.jsonl", "line 1"},
+		{"imported", func(d damager) { d.write(rel+"/context/imported.json", "{}\n") }, rel + "/context/imported.json", "manifest.json"},
 		{"refs", func(d damager) { d.write(rel+"/context/refs.jsonl", "{}\n\n") }, rel + "/context/refs.jsonl", "line 2"},
 
 		{"a picture that is not there", func(d damager) {
