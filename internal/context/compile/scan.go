@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -63,10 +64,10 @@ func ends(text string) string {
 
 // record reads record n; nil when it is no record, is a child's, or is kept from the target. An error is one of reading.
 func (b *builder) record(n int) (*record.Record, error) {
-	if _, err := b.in.Input.History.Raw(n); err != nil {
+	r, err := b.in.Input.History.Record(n)
+	if err != nil && !errors.Is(err, record.ErrNotObject) {
 		return nil, err
 	}
-	r, err := b.in.Input.History.Record(n)
 	if err != nil || r.Sidechain || r.Visibility != nil && !slices.Contains(r.Visibility, b.target()) {
 		return nil, nil // a bad line is accounted for by the pack
 	}

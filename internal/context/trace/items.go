@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"errors"
 	"strings"
 
 	"ctxfs/internal/context/pack"
@@ -87,7 +88,11 @@ func (b *builder) selected(p *pack.Item) (Item, []Source, error) {
 // records adds what is known of the records of an item.
 func (b *builder) records(it Item, r swap.Range, hash string) (Item, []Source, error) {
 	whole := b.rangeSource(messages, r.String(), hash, swap.OpenPath(r.Ref()))
-	var from, to int64
+	first, err := b.in.Input.History.Record(r.A)
+	if err != nil && !errors.Is(err, record.ErrNotObject) {
+		return it, nil, err
+	}
+	from, to := first.Off, first.Off
 	var each []Source
 	var known []map[string]any
 	for n := r.A; n <= r.B; n++ {
@@ -95,15 +100,12 @@ func (b *builder) records(it Item, r swap.Range, hash string) (Item, []Source, e
 		if err != nil {
 			return it, nil, err
 		}
-		rec, err := b.in.Input.History.Record(n)
+		rec, err := record.Parse(raw, n, to)
+		to += int64(len(raw))
 		if err != nil {
 			continue // a bad line is accounted for by itself
 		}
 		ids := record.ParseIDs(raw)
-		if from == 0 && n == r.A {
-			from = rec.Off
-		}
-		to = rec.Off + int64(rec.Len)
 		if !rec.Time.IsZero() {
 			at := stamp(rec.Time)
 			it.Freshness, it.CreatedAt = &Freshness{at}, at
@@ -114,7 +116,7 @@ func (b *builder) records(it Item, r swap.Range, hash string) (Item, []Source, e
 			it.Kind, it.Title = "user_message", "message of the user, record "+r.String()
 		}
 	}
-	if to > 0 {
+	if to > from {
 		whole.Selectors = append(whole.Selectors, bytesOf(from, to))
 	}
 	it.Metadata["records"] = known
