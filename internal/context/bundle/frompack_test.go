@@ -4,14 +4,13 @@ import (
 	"bytes"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/context/token"
-	"ctxfs/internal/importer"
+	"ctxfs/internal/quality/corpus"
 	"ctxfs/internal/record"
 	"ctxfs/schema/schematest"
 )
@@ -106,44 +105,28 @@ func TestFromPack(t *testing.T) {
 	golden(t, "session", Render(exported(t, "session", contexts)))
 }
 
-type sink struct{ log bytes.Buffer }
-
-func (s *sink) Message(line []byte) error { s.log.Write(line); return s.log.WriteByte('\n') }
-func (s *sink) Event([]byte) error        { return nil }
-func (s *sink) Blob(data []byte) (string, error) {
-	return fmt.Sprintf("blob of %d bytes", len(data)), nil
-}
-
 // Real sessions, shown at ten of their lengths: valid bundles, whose lifecycles have all of what can happen to a log.
 func TestRealSessions(t *testing.T) {
-	files, err := filepath.Glob("../../../../shared/data/c*/*/*.jsonl")
-	if err != nil || len(files) == 0 {
+	dir := corpus.Dir()
+	if dir == "" {
 		t.Skip("SKIP: ../shared/data is not here: no bundle of a real session is checked")
 	}
+	logs, err := corpus.Coding(dir)
+	if err != nil || len(logs) == 0 {
+		t.Fatalf("%d logs were imported: %v", len(logs), err)
+	}
 	if testing.Short() {
-		files = files[:min(len(files), 3)]
+		logs = logs[:min(len(logs), 3)]
 	}
 	count := map[string]int{}
-	for i := 0; i < len(files); i += 4 {
-		data, err := os.ReadFile(files[i])
-		if err != nil {
-			t.Fatal(err)
-		}
-		format, err := importer.Detect(data[:min(len(data), 256<<10)])
-		if err != nil {
-			continue
-		}
-		var s sink
-		if _, err := importer.Import(bytes.NewReader(data), format, &s, nil); err != nil {
-			t.Fatal(err)
-		}
+	for i := 0; i < len(logs); i += 4 {
 		for _, budget := range []int{1000, 8000} {
-			b := exported(t, files[i], shownAt(t, s.log.Bytes(), 10, budget, func(int, *pack.Input) {}))
+			b := exported(t, logs[i].Name, shownAt(t, logs[i].Log, 10, budget, func(int, *pack.Input) {}))
 			for _, l := range b.Lifecycle {
 				count[l.Decision+" "+l.Status]++
 			}
 			if again := Merge(parsed(t, Render(b)), b); !sameFiles(again, b) {
-				t.Errorf("%s: importing its own export changes it", files[i])
+				t.Errorf("%s: importing its own export changes it", logs[i].Name)
 			}
 		}
 	}

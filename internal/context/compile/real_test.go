@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,57 +12,25 @@ import (
 	"ctxfs/internal/context/compile"
 	"ctxfs/internal/context/pack"
 	"ctxfs/internal/context/trace"
-	"ctxfs/internal/importer"
+	"ctxfs/internal/quality/corpus"
 	"ctxfs/internal/record"
 	"ctxfs/schema/schematest"
 )
 
-// sink gathers an import in memory.
-type sink struct {
-	log    bytes.Buffer
-	events [][]byte
-}
-
-func (s *sink) Message(line []byte) error { s.log.Write(line); return s.log.WriteByte('\n') }
-func (s *sink) Event(line []byte) error {
-	s.events = append(s.events, bytes.Clone(line))
-	return nil
-}
-func (s *sink) Blob(data []byte) (string, error) {
-	return fmt.Sprintf("blob of %d bytes", len(data)), nil
-}
-
 // realLogs gives the agents' logs beside the repository that ctxfs imports.
-func realLogs(t testing.TB) map[string]*sink {
+func realLogs(t testing.TB) map[string]corpus.Session {
 	t.Helper()
-	root := "../../../../shared/data"
-	if _, err := os.Stat(root); err != nil {
+	dir := corpus.Dir()
+	if dir == "" {
 		t.Skip("SKIP: ../shared/data is not here: no real session is compiled")
 	}
-	out := map[string]*sink{}
-	for _, dir := range []string{"claude-code", "codex"} {
-		files, err := filepath.Glob(filepath.Join(root, dir, "*", "*.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			format, err := importer.Detect(data[:min(len(data), 256<<10)])
-			if err != nil {
-				continue
-			}
-			var s sink
-			if _, err := importer.Import(bytes.NewReader(data), format, &s, nil); err != nil {
-				t.Fatal(err)
-			}
-			out[f] = &s
-		}
+	list, err := corpus.Coding(dir)
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d logs were imported: %v", len(list), err)
 	}
-	if len(out) == 0 {
-		t.Fatal("no log was imported")
+	out := map[string]corpus.Session{}
+	for _, s := range list {
+		out[s.Name] = s
 	}
 	return out
 }
@@ -83,8 +49,8 @@ func TestRealSessions(t *testing.T) {
 			if i > 0 && done%4 != 0 {
 				break // the small one costs as much and differs less
 			}
-			in := input(t, log.log.Bytes(), pack.Input{Budget: budget})
-			in.Authored, in.Events = authored(t), log.events
+			in := input(t, log.Log, pack.Input{Budget: budget})
+			in.Authored, in.Events = authored(t), log.Events
 			files := build(t, in)
 			for file, data := range files {
 				s.Holds(t, schemas()[file], data)
@@ -178,9 +144,9 @@ func BenchmarkCompile(b *testing.B) {
 	logs := realLogs(b)
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		log := logs[name]
-		if log.log.Len() > 1<<20 && len(inputs) < 8 {
-			in := input(b, log.log.Bytes(), pack.Input{Budget: 32000})
-			in.Authored, in.Events = authored(b), log.events
+		if len(log.Log) > 1<<20 && len(inputs) < 8 {
+			in := input(b, log.Log, pack.Input{Budget: 32000})
+			in.Authored, in.Events = authored(b), log.Events
 			inputs = append(inputs, in)
 		}
 	}
@@ -205,8 +171,8 @@ func BenchmarkPack(b *testing.B) {
 	logs := realLogs(b)
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		log := logs[name]
-		if log.log.Len() > 1<<20 && len(inputs) < 8 {
-			h, w := record.NewMemory(log.log.Bytes()), pack.NewWorkset(enc)
+		if len(log.Log) > 1<<20 && len(inputs) < 8 {
+			h, w := record.NewMemory(log.Log), pack.NewWorkset(enc)
 			for n := 1; n <= h.Len(); n++ {
 				raw, _ := h.Raw(n)
 				if r, err := h.Record(n); err == nil {

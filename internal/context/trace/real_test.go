@@ -2,56 +2,27 @@ package trace_test
 
 import (
 	"bytes"
-	"fmt"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"ctxfs/internal/context/trace"
-	"ctxfs/internal/importer"
+	"ctxfs/internal/quality/corpus"
 	"ctxfs/internal/record"
 )
-
-// sink gathers an import in memory; pictures leave their size only.
-type sink struct{ log bytes.Buffer }
-
-func (s *sink) Message(line []byte) error { s.log.Write(line); return s.log.WriteByte('\n') }
-func (s *sink) Event([]byte) error        { return nil }
-func (s *sink) Blob(data []byte) (string, error) {
-	return fmt.Sprintf("blob of %d bytes", len(data)), nil
-}
 
 // realLogs gives the agents' logs beside the repository that ctxfs imports.
 func realLogs(t testing.TB) map[string][]byte {
 	t.Helper()
-	root := "../../../../shared/data"
-	if _, err := os.Stat(root); err != nil {
+	dir := corpus.Dir()
+	if dir == "" {
 		t.Skip("SKIP: ../shared/data is not here: no trace of a real session is checked")
 	}
-	out := map[string][]byte{}
-	for _, dir := range []string{"claude-code", "codex"} {
-		files, err := filepath.Glob(filepath.Join(root, dir, "*", "*.jsonl"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, f := range files {
-			data, err := os.ReadFile(f)
-			if err != nil {
-				t.Fatal(err)
-			}
-			format, err := importer.Detect(data[:min(len(data), 256<<10)])
-			if err != nil {
-				continue
-			}
-			var s sink
-			if _, err := importer.Import(bytes.NewReader(data), format, &s, nil); err != nil {
-				t.Fatal(err)
-			}
-			out[f] = s.log.Bytes()
-		}
+	list, err := corpus.Coding(dir)
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%d logs were imported: %v", len(list), err)
 	}
-	if len(out) == 0 {
-		t.Fatal("no log was imported")
+	out := map[string][]byte{}
+	for _, s := range list {
+		out[s.Name] = s.Log
 	}
 	return out
 }

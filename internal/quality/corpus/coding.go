@@ -10,7 +10,10 @@ import (
 )
 
 // sink gathers an import in memory. Pictures are not kept: a pack never reads them.
-type sink struct{ log bytes.Buffer }
+type sink struct {
+	log    bytes.Buffer
+	events [][]byte
+}
 
 func (s *sink) Message(line []byte) error {
 	s.log.Write(line)
@@ -18,7 +21,10 @@ func (s *sink) Message(line []byte) error {
 	return nil
 }
 
-func (s *sink) Event([]byte) error { return nil }
+func (s *sink) Event(line []byte) error {
+	s.events = append(s.events, bytes.Clone(line))
+	return nil
+}
 
 func (s *sink) Blob(data []byte) (string, error) {
 	return fmt.Sprintf("blob of %d bytes", len(data)), nil
@@ -56,5 +62,5 @@ func coding(path string, format importer.Format) (Session, error) {
 	if _, err := importer.Import(f, format, &s, nil); err != nil {
 		return Session{}, fmt.Errorf("%s: %w", path, err)
 	}
-	return Session{Name: string(format) + " " + filepath.Base(path), Log: s.log.Bytes()}, nil
+	return Session{Name: string(format) + " " + filepath.Base(path), Log: s.log.Bytes(), Events: s.events}, nil
 }

@@ -15,6 +15,8 @@ import (
 type Session struct {
 	Name string
 	Log  []byte // messages.jsonl
+	// Events are the lines of events.jsonl, of a coding agent's log.
+	Events [][]byte
 }
 
 // Question asks about a conversation, and knows which records answer it.
