@@ -39,6 +39,11 @@ func checkImported(x *Session, data []byte, _ Caller) ([]byte, error) {
 	return packFiles(merged)
 }
 
+func storedBundle(_ *Session, data []byte) error {
+	_, err := parseImported(data)
+	return err
+}
+
 func packFiles(files map[string][]byte) ([]byte, error) {
 	text := map[string]string{}
 	for name, data := range files {

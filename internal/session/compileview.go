@@ -70,15 +70,11 @@ func (x *Session) shape(in *pack.Input) error {
 
 // buildCompiled gives one of the compiler's files.
 func (x *Session) buildCompiled(name string) (view, error) {
-	p, in, err := x.packFor(PackFile{})
-	if err != nil {
-		return view{}, err
-	}
 	const key = "the compiler's"
 	gen := generation{size: x.fold.size(), ctl: x.ctl.Load(), events: x.eventSize()}
 	out := x.cache[key].compiled
 	if out == nil || x.cache[key].gen != gen {
-		ci, err := x.compileIn(p, in)
+		ci, err := x.compileIn()
 		if err != nil {
 			return view{}, err
 		}
@@ -94,18 +90,16 @@ func (x *Session) buildCompiled(name string) (view, error) {
 }
 
 // compileIn gathers what the compiler's files are a function of: what the trace is, and what agents and people wrote.
-func (x *Session) compileIn(p *pack.Pack, in pack.Input) (compile.In, error) {
-	t, err := x.traceFor(PackFile{})
+func (x *Session) compileIn() (compile.In, error) {
+	t, ti, err := x.traceOf(PackFile{})
 	if err != nil {
 		return compile.In{}, err
 	}
-	ti, err := x.traceIn(p, in)
+	ci, err := compile.Of(ti, t)
 	if err != nil {
-		return compile.In{}, err
+		return ci, err
 	}
-	ci := compile.In{Session: ti.Session, ContextID: t.ContextID, Pack: p, Input: in, File: "context/pack.md", Producer: ti.Producer, Tokenizer: ti.Tokenizer,
-		Count: x.fold.count, Mask: x.fold.mask, Created: ti.Created, Boundaries: ti.Boundaries, Compactions: ti.Compactions, Injections: ti.Injections,
-		Missing: ti.Missing, PolicyRefs: ti.PolicyRefs, Events: x.past.lines, FirstEvent: x.past.count - len(x.past.lines) + 1}
+	ci.Count, ci.Mask, ci.Events, ci.FirstEvent = x.fold.count, x.fold.mask, x.past.lines, x.past.count-len(x.past.lines)+1
 	state, err := x.optional("state")
 	if err != nil {
 		return ci, err
@@ -124,7 +118,7 @@ func (x *Session) compileIn(p *pack.Pack, in pack.Input) (compile.In, error) {
 		name     string
 		authored []byte
 		to       *[]byte
-	}{{"facts.jsonl", in.Authored.Facts, &ci.Facts}, {"decisions.jsonl", in.Authored.Decisions, &ci.Decisions}, {"todo.md", in.Authored.Todo, &ci.Todo}, {"refs.jsonl", in.Authored.Refs, &ci.Refs}} {
+	}{{"facts.jsonl", ti.Input.Authored.Facts, &ci.Facts}, {"decisions.jsonl", ti.Input.Authored.Decisions, &ci.Decisions}, {"todo.md", ti.Input.Authored.Todo, &ci.Todo}, {"refs.jsonl", ti.Input.Authored.Refs, &ci.Refs}} {
 		if *f.to = f.authored; f.authored == nil {
 			if *f.to, err = x.fold.work.Derived(x.fold, derive.Kind(path.Base(f.name))); err != nil {
 				return ci, err

@@ -9,10 +9,6 @@ import (
 
 // tell writes events of what came to a file that only grows (Agent Context, "Event classes"): the change itself is done.
 func (x *Session) tell(name string, old, now []byte) {
-	before := map[string]string{}
-	for _, m := range mergeMissing(old) {
-		before[m.MissingID] = m.Status
-	}
 	if name == Injections {
 		for _, line := range bytes.Split(bytes.TrimPrefix(now, old), []byte{'\n'}) {
 			var inj trace.Injection
@@ -22,6 +18,10 @@ func (x *Session) tell(name string, old, now []byte) {
 			}
 		}
 		return
+	}
+	before := map[string]string{}
+	for _, m := range mergeMissing(old) {
+		before[m.MissingID] = m.Status
 	}
 	for _, m := range mergeMissing(now) {
 		was, had := before[m.MissingID]

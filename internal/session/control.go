@@ -18,7 +18,9 @@ type control struct {
 	initial string // what stands in it until it is written
 	// check gives the bytes to keep for data, or why data may not stand in the file.
 	check func(x *Session, data []byte, by Caller) ([]byte, error)
-	line  bool // its content is complete with a '\n': a write that ends so is checked at once
+	// stored tells what is wrong with what stands in the file; nil: check does. Of files that are completed as they are written.
+	stored func(x *Session, data []byte) error
+	line   bool // its content is complete with a '\n': a write that ends so is checked at once
 }
 
 // control gives the rules of the file name, a path relative to the session.
@@ -36,13 +38,13 @@ func (x *Session) control(name string) (control, bool) {
 	case "context/budget":
 		return control{check: checkBudget, line: true}, true
 	case Injections:
-		return control{check: checkInjections, line: true}, true
+		return control{check: checkInjections, stored: storedLines, line: true}, true
 	case Imported:
-		return control{check: checkImported}, true
+		return control{check: checkImported, stored: storedBundle}, true
 	case RedactFile:
 		return control{check: checkRedact, line: true}, true
 	case MissingFile:
-		return control{check: checkMissing, line: true}, true
+		return control{check: checkMissing, stored: storedLines, line: true}, true
 	case "context/gc.policy":
 		return control{check: checkPolicy, line: true}, true
 	case "context/summary.md", "context/todo.md":
@@ -97,13 +99,8 @@ func (x *Session) CheckControl(name string, data []byte, by Caller, done bool) e
 	if !done && (!ctl.line || !bytes.HasSuffix(data, []byte{'\n'})) {
 		return nil
 	}
-	switch name {
-	case Injections, MissingFile: // what stands in them was completed when it was written
-		_, err := checkLines(x, data, by)
-		return err
-	case Imported:
-		_, err := parseImported(data)
-		return err
+	if ctl.stored != nil {
+		return ctl.stored(x, data)
 	}
 	_, err := ctl.check(x, data, by)
 	return err

@@ -78,11 +78,12 @@ func (x *Session) restored(line []byte) (bool, error) {
 }
 
 func (d *declared) check() error {
-	if err := oneOf(Injections, "target", d.Target, "model", "tool", "runtime", "ui", "user", "reviewer", "peer_agent", "evidence_export"); err != nil {
+	targets := []string{"model", "tool", "runtime", "ui", "user", "reviewer", "peer_agent", "evidence_export"}
+	if err := oneOf(Injections, "target", d.Target, targets...); err != nil {
 		return err
 	}
 	for _, v := range d.Visibility {
-		if err := oneOf(Injections, "visibility", v, "model", "tool", "runtime", "ui", "user", "reviewer", "peer_agent", "evidence_export"); err != nil {
+		if err := oneOf(Injections, "visibility", v, targets...); err != nil {
 			return err
 		}
 	}
@@ -178,11 +179,11 @@ func fileOf(file string) string {
 	if file == "" {
 		return "pack.md"
 	}
-	name, ok := bytes.CutPrefix([]byte(file), []byte("context/"))
+	name, ok := strings.CutPrefix(file, "context/")
 	if !ok {
 		return ""
 	}
-	return string(name)
+	return name
 }
 
 // sessionFile reads a file of the session that an injection names: a plain file or a generated one, no log.

@@ -26,6 +26,12 @@ func (x *Session) grown(name string, data []byte) (old []byte, lines [][]byte, e
 	return old, lines, nil
 }
 
+// storedLines holds what stands in such a file to JSON lines.
+func storedLines(x *Session, data []byte) error {
+	_, err := checkLines(x, data, Caller{})
+	return err
+}
+
 // readLine reads a JSON object whose members must be of the types of v.
 func readLine(name string, line []byte, v any) error {
 	if t := bytes.TrimSpace(line); len(t) == 0 || t[0] != '{' {

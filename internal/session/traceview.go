@@ -27,43 +27,37 @@ func (x *Session) buildTrace(name string) (view, error) {
 	if more, _ := compiled(); slices.Contains(more, name) {
 		return x.buildCompiled(name)
 	}
-	t, err := x.traceFor(PackFile{})
+	if !slices.Contains(trace.Names(), name) {
+		return view{}, refuse(NotFound, "%s is not in context/trace", name)
+	}
+	t, _, err := x.traceOf(PackFile{})
 	if err != nil {
 		return view{}, err
 	}
-	data := t.File(name)
-	if data == nil {
-		for _, n := range trace.Names() {
-			if n == name {
-				return view{data: []byte{}}, nil
-			}
-		}
-		return view{}, refuse(NotFound, "%s is not in context/trace", name)
-	}
-	return view{data: data}, nil
+	return view{data: t.File(name)}, nil
 }
 
-// traceFor gives the records of a pack.
-func (x *Session) traceFor(f PackFile) (*trace.Trace, error) {
+// traceOf gives the records of a pack, and what they were made of.
+func (x *Session) traceOf(f PackFile) (*trace.Trace, trace.In, error) {
 	p, in, err := x.packFor(f)
 	if err != nil {
-		return nil, err
+		return nil, trace.In{}, err
 	}
 	key := "trace of " + f.Name()
 	gen := generation{size: x.fold.size(), ctl: x.ctl.Load(), events: x.eventSize()}
 	if v, ok := x.cache[key]; ok && v.gen == gen {
-		return v.trace, nil
+		return v.trace, v.traceIn, nil
 	}
 	ti, err := x.traceIn(p, in)
 	if err != nil {
-		return nil, err
+		return nil, ti, err
 	}
 	ti.File = "context/" + f.Name()
 	t, err := trace.Build(ti)
 	if err == nil {
-		x.keep(key, view{gen: gen, trace: t})
+		x.keep(key, view{gen: gen, trace: t, traceIn: ti})
 	}
-	return t, err
+	return t, ti, err
 }
 
 // traceIn gathers what the records of a pack are a function of; mu is held.

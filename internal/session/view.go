@@ -18,6 +18,7 @@ type view struct {
 	pack     *pack.Pack
 	input    pack.Input
 	trace    *trace.Trace
+	traceIn  trace.In
 	compiled *compile.Out
 	bundle   map[string][]byte
 }

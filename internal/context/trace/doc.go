@@ -46,7 +46,6 @@ type Session struct {
 	ID, Name, Agent, Scope string
 	Model                  bool // Agent names a model
 	UID                    int
-	CWD, Client            string
 }
 
 // Trace is a context's records, made.

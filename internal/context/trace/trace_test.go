@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"strings"
 	"sync"
 	"testing"
 
@@ -82,11 +81,6 @@ func TestSample(t *testing.T) {
 				t.Errorf("%s differs when it is made again", n)
 			}
 		}
-		if os.Getenv("SHOW") != "" && budget == 1000 {
-			for _, n := range trace.Names() {
-				t.Logf("== %s\n%s", n, files[n])
-			}
-		}
 		var sel trace.Selection
 		if err := json.Unmarshal(files["selection.json"], &sel); err != nil {
 			t.Fatal(err)
@@ -95,5 +89,4 @@ func TestSample(t *testing.T) {
 			t.Errorf("budget %d: %d of %d selected, %d of %d omitted", budget, len(sel.Selected), len(in.Pack.Items), len(sel.Omitted), len(in.Pack.Omitted))
 		}
 	}
-	_ = strings.TrimSpace
 }

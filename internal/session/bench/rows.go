@@ -3,13 +3,14 @@ package main
 import (
 	"errors"
 	"fmt"
-	"hash/fnv"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"time"
+
+	"ctxfs/internal/session"
 )
 
 // step does something in a folder of sessions.
@@ -30,7 +31,7 @@ func rows(w *world) []row {
 		f := shell(c + " >" + os.DevNull)
 		all = append(all, row{name: c + ", cold", cold: true, native: f, ctxfs: f}, row{name: c + ", warm", native: f, ctxfs: f})
 	}
-	newest, key := shell("ls -t >"+os.DevNull), "index/by-cwd/"+cwdKey("/work/0")
+	newest, key := shell("ls -t >"+os.DevNull), "index/by-cwd/"+session.CWDKey("/work/0")
 	list, current, byCWD, used := reads("index/list"), reads("index/current"), reads(key), w.appends(w.n/2)
 	all = append(all,
 		row{name: "index/list, first after a start, cold (native: ls -t)", cold: true, native: newest, ctxfs: list},
@@ -144,8 +145,8 @@ func reads(file string) step {
 	}
 }
 
-func add(session string) error {
-	f, err := os.OpenFile(filepath.Join(session, "messages.jsonl"), os.O_WRONLY|os.O_APPEND, 0)
+func add(dir string) error {
+	f, err := os.OpenFile(filepath.Join(dir, session.Messages), os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		return err
 	}
@@ -165,12 +166,6 @@ func makes(what string) step {
 // appends writes a line to one session after the other.
 func (w *world) appends(from int) step {
 	return func(dir string, run int) error { return add(filepath.Join(dir, name((from+run)%w.n))) }
-}
-
-func cwdKey(cwd string) string {
-	h := fnv.New64a()
-	_, _ = io.WriteString(h, cwd) // never fails (hash.Hash)
-	return fmt.Sprintf("cwd-%016x", h.Sum64())
 }
 
 func renames(dir string, run int) error {
