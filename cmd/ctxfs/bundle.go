@@ -37,7 +37,7 @@ func newBundleValidate() *cobra.Command {
 		Use: "validate DIR", Short: "tell what is wrong with a bundle",
 		Example: "  ctxfs bundle validate ./wc", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			_, found, err := readBundle(args[0])
+			_, _, found, err := readBundle(args[0])
 			if err != nil {
 				return err
 			}
@@ -76,7 +76,7 @@ next pack, with their status; those that are superseded or deprecated do not. Th
 rm context/imported.json takes all of it back.`,
 		Example: "  ctxfs bundle import ./wc --session /ctx/home/1000/agent/coder/session/next", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			files, found, err := readBundle(args[0])
+			b, files, found, err := readBundle(args[0])
 			if err != nil {
 				return err
 			}
@@ -84,14 +84,14 @@ rm context/imported.json takes all of it back.`,
 				printProblems(cmd.ErrOrStderr(), found)
 				return fmt.Errorf("%s: %w: nothing was imported", args[0], errProblems)
 			}
-			return importBundle(cmd.OutOrStdout(), files, dir)
+			return importBundle(cmd.OutOrStdout(), b, files, dir)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "session", ".", "path of the session in a mount")
 	return cmd
 }
 
-func importBundle(w io.Writer, files map[string][]byte, dir string) error {
+func importBundle(w io.Writer, b *bundle.Bundle, files map[string][]byte, dir string) error {
 	text := map[string]string{}
 	for name, data := range files {
 		text[name] = string(data)
@@ -112,13 +112,9 @@ func importBundle(w io.Writer, files map[string][]byte, dir string) error {
 	if err != nil {
 		return err
 	}
-	b, err := bundle.Parse(files)
-	if err != nil {
-		return err
-	}
-	in := 0
+	in, statuses := 0, b.Statuses()
 	for _, e := range b.Snapshot.Entries {
-		if bundle.InForce(b.Statuses()[e.ID]) {
+		if bundle.InForce(statuses[e.ID]) {
 			in++
 		}
 	}
@@ -139,7 +135,7 @@ func newBundleDiff() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var two [2]*bundle.Bundle
 			for i, dir := range args {
-				files, found, err := readBundle(dir)
+				b, _, found, err := readBundle(dir)
 				if err != nil {
 					return err
 				}
@@ -147,9 +143,7 @@ func newBundleDiff() *cobra.Command {
 					printProblems(cmd.ErrOrStderr(), found)
 					return fmt.Errorf("%s: %w", dir, errProblems)
 				}
-				if two[i], err = bundle.Parse(files); err != nil {
-					return err
-				}
+				two[i] = b
 			}
 			rows := bundle.Diff(two[0], two[1])
 			if err := printDiff(cmd.OutOrStdout(), rows, asJSON); err != nil {
@@ -194,9 +188,9 @@ func cell(s string) string {
 }
 
 // readBundle reads a bundle's files, and tells what is wrong with them.
-func readBundle(dir string) (map[string][]byte, []bundle.Problem, error) {
+func readBundle(dir string) (*bundle.Bundle, map[string][]byte, []bundle.Problem, error) {
 	if _, err := os.ReadDir(dir); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	files := map[string][]byte{}
 	for _, name := range session.BundleNames() {
@@ -205,14 +199,19 @@ func readBundle(dir string) (map[string][]byte, []bundle.Problem, error) {
 			continue
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		data, err := io.ReadAll(io.LimitReader(f, bundle.MaxFile+1))
 		f.Close()
 		if err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		files[name] = data
 	}
-	return files, bundle.Validate(files), nil
+	b, err := bundle.Parse(files)
+	var found bundle.Problems
+	if err != nil && !errors.As(err, &found) {
+		return nil, nil, nil, err
+	}
+	return b, files, found, nil
 }

@@ -166,7 +166,12 @@ func keepCompaction(dir string, summary []byte, c *compaction) error {
 	if err := os.Rename(tmp, filepath.Join(dir, "context", "summary.md")); err != nil {
 		return errors.Join(err, os.Remove(tmp))
 	}
-	line, err := json.Marshal(map[string]any{"specversion": "1.0", "id": c.ID, "source": "ctxfs", "type": "ctxfs.context.compaction", "time": c.CreatedAt, "data": c})
+	return appendEvent(dir, c.ID, "ctxfs.context.compaction", c.CreatedAt, c)
+}
+
+// appendEvent adds an event of this program's to a session's events.jsonl, as CloudEvents has it.
+func appendEvent(dir, id, kind, at string, data any) error {
+	line, err := json.Marshal(map[string]any{"specversion": "1.0", "id": id, "source": "ctxfs", "type": kind, "time": at, "data": data})
 	if err != nil {
 		return err
 	}

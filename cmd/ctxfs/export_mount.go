@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"io/fs"
@@ -54,16 +53,7 @@ func exportMounted(w io.Writer, dir string) error {
 // exported records that a session left ctxfs (Agent Context, context.exported).
 func exported(dir string) error {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
-	line, err := json.Marshal(map[string]any{"specversion": "1.0", "id": "export-" + cas.Sum([]byte(dir + now)).String()[7:23], "source": "ctxfs",
-		"type": "context.exported", "time": now, "data": map[string]any{"what": "session"}})
-	if err != nil {
-		return err
-	}
-	f, err := openAppend(filepath.Join(dir, session.Events))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.line(line), f.close())
+	return appendEvent(dir, "export-"+cas.Sum([]byte(dir + now)).String()[7:23], "context.exported", now, map[string]any{"what": "session"})
 }
 
 type mountExporter struct {

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"ctxfs/internal/context/pack"
@@ -113,23 +112,14 @@ func notASession(p, abs string) error {
 	return usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
 }
 
-// openSession opens the session at a path of a mount or a store, to look at. Both lead to the store's own files.
+// openSession opens the session at a path of a store that is not mounted there, to look at.
 func openSession(p string) (*session.Session, func(), error) {
 	abs := mounts.Real(p)
 	m := sessionPathRe.FindStringSubmatch(abs)
 	if m == nil {
 		return nil, nil, notASession(p, abs)
 	}
-	dir, opt := m[1], session.Options{ReadOnly: true}
-	if mnt, ok, err := mounts.At(dir); err == nil && ok && mnt.Point == dir {
-		status, err := mounts.Status(dir)
-		if err != nil {
-			return nil, nil, err
-		}
-		dir, opt.Tokenizer = status["store"], status["tokenizer"]
-		opt.Budget, _ = strconv.Atoi(status["budget"]) // 0 is the default
-	}
-	store, err := session.Open(dir, opt)
+	store, err := session.Open(m[1], session.Options{ReadOnly: true})
 	if err != nil {
 		return nil, nil, err
 	}

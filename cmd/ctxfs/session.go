@@ -164,7 +164,7 @@ func orderSession(p, order string, here func(*session.Session) error) error {
 	if m == nil {
 		return notASession(p, abs)
 	}
-	if mnt, ok, err := mounts.At(m[1]); err == nil && ok && mnt.Point == m[1] {
+	if inMount(abs) {
 		return mountOrder(abs, order)
 	}
 	store, err := session.Open(m[1], session.Options{})
