@@ -79,7 +79,13 @@ func TestExportAndRestore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if strings.Contains(read(t, dir+"/context/trace/events.jsonl"), "context.exported") {
+		t.Error("the trace tells of an export that was not recorded")
+	}
 	run(t, "session", "export", dir, "-o", file)
+	if !strings.Contains(read(t, dir+"/context/trace/events.jsonl"), "context.exported") {
+		t.Error("the trace does not tell of the export")
+	}
 	if !strings.Contains(read(t, dir+"/events.jsonl"), "context.exported") {
 		t.Error("no event tells of the export")
 	}

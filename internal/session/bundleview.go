@@ -137,7 +137,7 @@ func (x *Session) bundleFiles() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	gen := x.generation("")
 	if v, ok := x.cache["the bundle"]; ok && v.gen == gen {
 		return v.bundle, nil
 	}

@@ -71,7 +71,7 @@ func (x *Session) shape(in *pack.Input) error {
 // buildCompiled gives one of the compiler's files.
 func (x *Session) buildCompiled(name string) (view, error) {
 	const key = "the compiler's"
-	gen := generation{size: x.fold.size(), ctl: x.ctl.Load(), events: x.eventSize()}
+	gen := x.generation("context/trace/")
 	out := x.cache[key].compiled
 	if out == nil || x.cache[key].gen != gen {
 		ci, err := x.compileIn()

@@ -24,7 +24,7 @@ func (x *Session) buildPack(name string) (view, error) {
 func (x *Session) packFor(f PackFile) (*pack.Pack, pack.Input, error) {
 	f.JSON = false
 	key := "for " + f.Name()
-	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	gen := x.generation("")
 	if v, ok := x.cache[key]; ok && v.gen == gen {
 		return v.pack, v.input, nil
 	}

@@ -44,7 +44,7 @@ func (x *Session) traceOf(f PackFile) (*trace.Trace, trace.In, error) {
 		return nil, trace.In{}, err
 	}
 	key := "trace of " + f.Name()
-	gen := generation{size: x.fold.size(), ctl: x.ctl.Load(), events: x.eventSize()}
+	gen := x.generation("context/trace/")
 	if v, ok := x.cache[key]; ok && v.gen == gen {
 		return v.trace, v.traceIn, nil
 	}

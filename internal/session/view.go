@@ -30,6 +30,15 @@ type generation struct {
 	events int64  // size of events.jsonl, for what is made of it too
 }
 
+// generation is that of a view now; mu is held and the fold is ready. What a trace says is made of events.jsonl too.
+func (x *Session) generation(name string) generation {
+	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	if strings.HasPrefix(name, "context/trace/") || strings.HasPrefix(name, "context/channels/") {
+		gen.events = x.eventSize()
+	}
+	return gen
+}
+
 // maxViews is how many views of one generation are kept.
 const maxViews = 64
 
@@ -98,7 +107,7 @@ func (x *Session) ready() (done func(), err error) {
 
 // built gives a view from the cache or makes it; mu is held and the fold is ready.
 func (x *Session) built(name string) (view, error) {
-	gen := generation{size: x.fold.size(), ctl: x.ctl.Load()}
+	gen := x.generation(name)
 	if v, ok := x.cache[name]; ok && v.gen == gen {
 		x.store.Stats.PackHits.Add(1)
 		return v, nil
