@@ -1,0 +1,159 @@
+//go:build linux && amd64
+
+package fault
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ctxfs/tests/fault/ptrace"
+)
+
+// outcome is what became of a run with a fault.
+type outcome struct {
+	hits  int
+	errs  []string // what programs were told
+	wrong []string
+}
+
+// faulted runs the work with a fault, and checks what is left.
+func faulted(t testing.TB, template string, base map[string]string, symbols *ptrace.Symbols, p *plan) (outcome, *injector) {
+	t.Helper()
+	dir := t.TempDir()
+	calls := injected()
+	if p != nil {
+		calls = []string{p.call} // others need not stop
+	}
+	var in *injector
+	w := newWorld(t, dir, template, func(store string) ptrace.Handler {
+		in = newInjector(store, symbols, p)
+		return in
+	}, calls)
+	defer w.close()
+	l := newLedger(base)
+	var o outcome
+	ended := make(chan error, 1)
+	go func() { ended <- w.work(l) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-time.After(2 * patience):
+		w.kill()
+		<-ended
+		o.wrong = append(o.wrong, "the work hangs")
+	}
+	_ = l.did("mount", err)
+	var repair error
+	if err != nil || p != nil && p.persist { // with no daemon, it is the repair that meets the fault
+		_ = l.did("umount", w.umount())
+		repair = l.did("repair", w.command("verify", "--store", w.store, "--repair"))
+	}
+	o.hits = in.disarm()
+	if w.daemon == nil {
+		if err := w.mount(); err != nil {
+			o.wrong = append(o.wrong, fmt.Sprintf("no mount after the fault: %v", err))
+		}
+	}
+	_ = repair
+	o.wrong = append(o.wrong, w.serves(l)...)
+	if err := w.umount(); err != nil {
+		o.wrong = append(o.wrong, err.Error())
+	}
+	o.wrong = append(o.wrong, left(w.store, l, promise{least: written})...)
+	if out := w.printed(); strings.Contains(out, "panic:") || strings.Contains(out, "goroutine ") || strings.Contains(out, "DATA RACE") {
+		o.wrong = append(o.wrong, "it panicked: "+out)
+	}
+	o.errs = l.errs
+	return o, in
+}
+
+// survey runs the work without a fault and gives the sites that it meets.
+func survey(t *testing.T, template string, base map[string]string, symbols *ptrace.Symbols) []site {
+	t.Helper()
+	o, in := faulted(t, template, base, symbols, nil)
+	if len(o.errs) > 0 || len(o.wrong) > 0 {
+		t.Fatalf("without any fault: errors %q, wrong %q", o.errs, o.wrong)
+	}
+	var all []site
+	for s := range in.sites {
+		all = append(all, s)
+	}
+	slices.SortFunc(all, func(a, b site) int { return cmp.Or(cmp.Compare(a.call, b.call), cmp.Compare(a.frames, b.frames)) })
+	return all
+}
+
+// plans gives all faults of the sites.
+func plans(sites []site) (all []plan) {
+	for _, s := range sites {
+		for _, no := range faults(s.call) {
+			all = append(all, plan{s, no, false}, plan{s, no, true})
+		}
+	}
+	return all
+}
+
+// vital are the sites that a short run looks at: how lines get into a log and to the disk, what archives and blobs are
+// written by, and how a file is put in place.
+var vital = regexp.MustCompile(`^(write|fdatasync|fsync|ftruncate|renameat2|unlinkat) .*(appendlog|chunkstore|WriteFile|sealPart|swapFor|commit|NewFile|flush)`)
+
+// TestEverySyscall fails each system call at each place that makes it, once and from then on. CTXFS_FAULT is a pattern of
+// the faults that are tried ("." is all); without it, a sample.
+func TestEverySyscall(t *testing.T) {
+	need(t)
+	template := filepath.Join(t.TempDir(), "store")
+	base := makeTemplate(t, template)
+	symbols := func() *ptrace.Symbols {
+		s, err := ptrace.ReadSymbols(program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	sites := survey(t, template, base, symbols())
+	all := plans(sites)
+	if pattern := os.Getenv("CTXFS_FAULT"); pattern != "" {
+		re := regexp.MustCompile(pattern)
+		all = slices.DeleteFunc(all, func(p plan) bool { return !re.MatchString(p.String()) })
+	} else {
+		all = sample(all, 24)
+	}
+	t.Logf("%d call sites, %d faults", len(sites), len(all))
+	tab := newTable(sites)
+	var group sync.WaitGroup
+	next := make(chan plan)
+	for range 3 {
+		sym := symbols()
+		group.Go(func() {
+			for p := range next {
+				o, _ := faulted(t, template, base, sym, &p)
+				tab.add(p, o)
+				if len(o.wrong) > 0 {
+					t.Errorf("%v (met %d times)\n\t%s\n    told: %q", p, o.hits, strings.Join(o.wrong, "\n\t"), o.errs)
+				}
+			}
+		})
+	}
+	for _, p := range all {
+		next <- p
+	}
+	close(next)
+	group.Wait()
+	t.Log("\n" + tab.String())
+}
+
+// sample takes n faults of vital sites, always the same.
+func sample(all []plan, n int) []plan {
+	all = slices.DeleteFunc(all, func(p plan) bool { return !vital.MatchString(p.String()) })
+	r := rand.New(rand.NewPCG(8, 1))
+	r.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all[:min(n, len(all))]
+}
