@@ -120,13 +120,13 @@ func (x *Session) swapFor(name string, log *appendlog.Log, ix *archive.Index, si
 	if err := x.setTime(x.coldIndex(name), grew); err != nil {
 		return err
 	}
+	x.drop() // from the next step on, what is open is no more the log, whatever fails after it
 	if err := x.unlinkIf(x.file(name)); err != nil {
 		return err
 	}
 	if err := x.sweepCold(name, ix.Size); err != nil {
 		return err
 	}
-	x.drop()
 	return errors.Join(x.store.dir.Sync(x.rel()), x.setTime(x.rel(), dir))
 }
 
@@ -172,13 +172,13 @@ func (x *Session) unarchiveLog(name string) error {
 	if err := x.setTime(tmp, grew); err != nil {
 		return err
 	}
+	x.drop() // from the next step on, what is open is no more the log, whatever fails after it
 	if err := x.store.dir.Rename(tmp, x.file(name), renameNoReplace); err != nil {
 		return err
 	}
 	if err := x.store.dir.Sync(x.rel()); err != nil {
 		return err
 	}
-	x.drop()
 	return errors.Join(x.unlinkIf(x.coldIndex(name)), x.sweepCold(name, -1), x.setTime(x.rel(), dir))
 }
 
