@@ -53,6 +53,7 @@ type Log struct {
 	rest atomic.Bool
 
 	sync groupSync
+	disk durable
 }
 
 // New takes over f, which must be open for reading and appending (O_RDWR|O_APPEND). A torn last line is
@@ -66,6 +67,7 @@ func NewAfter(prefix Prefix, f *os.File, q Quarantine) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{f: f, owner: st.Sys().(*syscall.Stat_t).Uid, quarantine: q}
+	l.disk.flush = func() error { return unix.Fdatasync(int(f.Fd())) }
 	l.startAfter(prefix)
 	if err := l.recover(); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", f.Name(), err)
@@ -91,6 +93,7 @@ func NewReader(prefix Prefix, f *os.File) (*Log, error) {
 		return nil, err
 	}
 	l := &Log{f: f}
+	l.disk.flush = f.Sync // nothing was written by it
 	l.startAfter(prefix)
 	l.size.Store(l.base + size - int64(len(tail)))
 	return l, nil
@@ -242,11 +245,6 @@ func (l *Log) File() *os.File {
 		return nil
 	}
 	return l.f
-}
-
-// Sync returns when all that is committed is on disk. Callers that wait at the same time share one flush.
-func (l *Log) Sync() error {
-	return l.sync.do(func() error { return unix.Fdatasync(int(l.f.Fd())) })
 }
 
 // Close gives the file back.

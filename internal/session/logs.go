@@ -140,6 +140,9 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 		f.Close()
 		return nil, err
 	}
+	if x.store.memory == nil {
+		l.SetSettle(func() error { return x.settle(prefix != nil) })
+	}
 	l.SetQuarantine(func(data []byte, why error) error { return x.quarantine(name, data, why) })
 	if torn != nil {
 		x.Touch() // its end was cut off
@@ -147,6 +150,17 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 		_ = torn() // the line is kept; that no event tells of it must not keep the log shut
 	}
 	return l, nil
+}
+
+// settle makes durable by what names a log is found: its file may be new, and behind an archive the plain file counts as
+// long as it is there.
+func (x *Session) settle(archived bool) error {
+	if archived {
+		if err := x.store.dir.Sync(x.file(ColdDir)); err != nil {
+			return err
+		}
+	}
+	return x.store.dir.Sync(x.rel())
 }
 
 // emptyLog makes a log of which nothing is there. A session that was made by hand is as old as before: it may only have
