@@ -28,6 +28,7 @@ type pending struct {
 	written int    // how many bytes of held are in the journal, or the part
 	fresh   []byte // records of blobs that are not in the journal yet
 	synced  bool
+	durable int64 // length of the journal that a flush told to be on disk, or that was there when this process took it over
 }
 
 // stamp tells whether files changed.

@@ -8,7 +8,6 @@ import (
 	"os"
 
 	"github.com/klauspost/compress/zstd"
-	"golang.org/x/sys/unix"
 )
 
 // seal compresses the frames that are full into packs. With all, the one that is not full too: into a part file, where
@@ -44,7 +43,7 @@ func (s *Store) tidy() error {
 			continue
 		}
 		for _, q := range s.packs {
-			if err := q.sync(); err != nil {
+			if err := s.syncPack(q); err != nil {
 				return err
 			}
 		}
@@ -55,8 +54,8 @@ func (s *Store) tidy() error {
 	return nil
 }
 
-func (p *pack) sync() error {
-	if err := unix.Fdatasync(int(p.f.Fd())); err != nil {
+func (s *Store) syncPack(p *pack) error {
+	if err := s.flush(p.f); err != nil {
 		return &os.PathError{Op: "fdatasync", Path: p.name, Err: err}
 	}
 	return nil
@@ -170,11 +169,13 @@ func (s *Store) appendPack(data []byte, quick, fresh bool) (*frame, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := p.f.Write(data); err != nil {
-		return nil, err
+	_, err = p.f.Write(data)
+	if err == nil {
+		err = s.syncPack(p)
 	}
-	if err := p.sync(); err != nil {
-		return nil, err
+	if err != nil {
+		// The next flush would say that all is well, and the journal that has these bytes would go.
+		return nil, errors.Join(err, p.f.Truncate(p.size))
 	}
 	n := len(p.frames)
 	if err := p.scan(s.dec); err != nil {

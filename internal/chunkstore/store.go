@@ -79,6 +79,7 @@ type Store struct {
 	dec   *zstd.Decoder
 	cache *cache
 	id    string
+	flush func(f *os.File) error // fdatasync(2)
 
 	// queue orders the writers of this process that wait for the lock file; own is held while this process has it.
 	// mu guards what follows; readers hold it for a lookup, never for a read of a file.
@@ -116,7 +117,7 @@ func Open(root *beneath.Dir, rel string, opt Options) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("chunk store: %w", err)
 	}
-	s := &Store{dir: dir, opt: opt, cache: newCache(opt.CacheBytes), blobs: map[cas.ID]*blob{}}
+	s := &Store{dir: dir, opt: opt, cache: newCache(opt.CacheBytes), blobs: map[cas.ID]*blob{}, flush: fdatasync}
 	if err := s.start(); err != nil {
 		s.Close()
 		return nil, fmt.Errorf("chunk store: %w", err)
@@ -279,6 +280,8 @@ func wrapLock(err error) error {
 	}
 	return &os.PathError{Op: "lock", Path: lockName, Err: err}
 }
+
+func fdatasync(f *os.File) error { return unix.Fdatasync(int(f.Fd())) }
 
 // lockWait is how long a writer waits for another: an archive of a gigabyte takes less.
 const lockWait = 20 * time.Second

@@ -79,7 +79,7 @@ func (s *Store) adopt(p *pending) (*pending, error) {
 	s.mu.Lock()
 	p.held = append(make([]byte, 0, s.opt.Tuning.Frame+64), c.bytes...)
 	s.mu.Unlock()
-	p.written = p.raw
+	p.written, p.durable = p.raw, p.size
 	p.stamp = s.stampOf(p)
 	return p, nil
 }
@@ -215,10 +215,24 @@ func (s *Store) syncTail(p *pending) error {
 	if p.synced || p.tail == nil {
 		return nil
 	}
-	if err := unix.Fdatasync(int(p.tail.Fd())); err != nil {
-		return &os.PathError{Op: "fdatasync", Path: p.tailName(), Err: err}
+	if err := s.flush(p.tail); err != nil {
+		return s.rescue(p, &os.PathError{Op: "fdatasync", Path: p.tailName(), Err: err})
 	}
-	p.synced = true
+	p.synced, p.durable = true, p.size
+	return nil
+}
+
+// rescue keeps what a failed flush may have left in memory only. The kernel tells of that once, and the next flush would say
+// that all is well: so the bytes go to a new file. Where that fails too, they are taken back, as nobody was told of them.
+func (s *Store) rescue(p *pending, failed error) error {
+	enc, err := newEncoder(s.opt.Level, s.opt.Tuning.Frame)
+	if err != nil {
+		return errors.Join(failed, err)
+	}
+	defer enc.Close()
+	if err := s.sealPart(p, enc); err != nil {
+		return errors.Join(failed, err, p.tail.Truncate(p.durable))
+	}
 	return nil
 }
 
