@@ -98,13 +98,13 @@ func (in *injector) disarm() int {
 func below(file, top string) bool { return file == top || strings.HasPrefix(file, top+"/") }
 
 // callers reduces a stack to what tells one site from another: the frames of the rooms that any file goes through, and
-// the two above them.
+// the three above them.
 func callers(frames []string) string {
 	n := 0
 	for n < len(frames) && (strings.HasPrefix(frames[n], "beneath.") || strings.HasPrefix(frames[n], "thread.") || strings.Contains(frames[n], ".(*Dir).")) {
 		n++
 	}
-	return strings.Join(frames[:min(n+2, len(frames))], " < ")
+	return strings.Join(frames[:min(n+3, len(frames))], " < ")
 }
 
 // faults gives the errors that fit a call.
@@ -123,13 +123,13 @@ func faults(call string) []syscall.Errno {
 	case "fallocate":
 		return []syscall.Errno{syscall.ENOSPC}
 	case "flock":
-		return []syscall.Errno{syscall.ENOLCK, syscall.EINTR}
+		return []syscall.Errno{syscall.ENOLCK}
 	}
 	return []syscall.Errno{syscall.EIO}
 }
 
 func errnoName(no syscall.Errno) string {
-	for name, n := range map[string]syscall.Errno{"ENOSPC": syscall.ENOSPC, "EIO": syscall.EIO, "EDQUOT": syscall.EDQUOT, "EMFILE": syscall.EMFILE, "ENOLCK": syscall.ENOLCK, "EINTR": syscall.EINTR} {
+	for name, n := range map[string]syscall.Errno{"ENOSPC": syscall.ENOSPC, "EIO": syscall.EIO, "EDQUOT": syscall.EDQUOT, "EMFILE": syscall.EMFILE, "ENOLCK": syscall.ENOLCK} {
 		if n == no {
 			return name
 		}

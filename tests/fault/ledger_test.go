@@ -81,7 +81,7 @@ func (l *ledger) put(file, content string, err error) {
 	defer l.mu.Unlock()
 	if err == nil {
 		l.files[file] = []string{content}
-	} else {
+	} else if l.files[file] != nil { // else what it held before is not known
 		l.files[file] = append(l.files[file], content)
 	}
 }

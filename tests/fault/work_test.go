@@ -127,10 +127,11 @@ func (w *world) control(l *ledger) {
 		for _, c := range [][2]string{{"context/budget", fmt.Sprintf("%d\n", 5000+round)}, {"context/summary.md", fmt.Sprintf("Summary %d.\n", round)},
 			{"state", []string{"active\n", "done\n"}[round]}, {"context/facts.jsonl", fmt.Sprintf("{\"fact\":\"f%d\"}\n", round)}} {
 			file := w.session("pic") + "/" + c[0]
-			if old, err := os.ReadFile(file); err == nil && round == 0 {
+			old, err := os.ReadFile(file)
+			if err == nil && round == 0 {
 				l.put(file, string(old), nil)
 			}
-			err := l.did("write "+c[0], writeTo(file, c[1], os.O_CREATE|os.O_WRONLY|os.O_TRUNC))
+			err = l.did("write "+c[0], writeTo(file, c[1], os.O_CREATE|os.O_WRONLY|os.O_TRUNC))
 			l.put(file, c[1], err)
 		}
 	}
@@ -142,8 +143,9 @@ func (w *world) control(l *ledger) {
 // plain works on the files that are agents' own.
 func (w *world) plain(l *ledger) {
 	dir := w.session("pic") + "/context/pinned/"
-	err := l.did("write pinned", writeTo(dir+"a.md", "pinned a\n", os.O_CREATE|os.O_WRONLY))
-	l.put(dir+"a.md", "pinned a\n", err)
+	if err := l.did("write pinned", writeTo(dir+"a.md", "pinned a\n", os.O_CREATE|os.O_WRONLY)); err == nil {
+		l.put(dir+"a.md", "pinned a\n", nil)
+	}
 	if l.did("write pinned", writeTo(dir+"b.tmp", "pinned b\n", os.O_CREATE|os.O_WRONLY)) == nil {
 		_ = l.did("rename pinned", os.Rename(dir+"b.tmp", dir+"b.md"))
 	}

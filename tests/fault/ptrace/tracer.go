@@ -97,7 +97,7 @@ func (t *tracer) start(argv, env []string, out *os.File) error {
 		return err
 	}
 	defer null.Close()
-	pid, err := syscall.ForkExec(self, argv, &syscall.ProcAttr{Env: env, Files: []uintptr{null.Fd(), out.Fd(), out.Fd()}, Sys: &syscall.SysProcAttr{Ptrace: true}})
+	pid, err := syscall.ForkExec(self, argv, &syscall.ProcAttr{Env: env, Files: []uintptr{null.Fd(), out.Fd(), out.Fd()}, Sys: &syscall.SysProcAttr{Ptrace: true, Setpgid: true}})
 	if err != nil {
 		return err
 	}
@@ -116,7 +116,8 @@ func (t *tracer) start(argv, env []string, out *os.File) error {
 func (t *tracer) loop() error {
 	for {
 		var ws unix.WaitStatus
-		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil)
+		// Children that others of this process started may be this thread's too: only the group is traced.
+		tid, err := unix.Wait4(-t.root.Pid, &ws, unix.WALL|unix.WNOTHREAD, nil)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
