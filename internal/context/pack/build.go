@@ -115,7 +115,7 @@ func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, e
 	}
 	b.account()
 	p := &Pack{Markdown: []byte(b.page.out.String()), Items: b.items, Omitted: b.omitted}
-	p.Tokens = w.tok.Count(string(p.Markdown))
+	p.Tokens = b.page.count()
 	if b.user > 0 && !b.shows(b.user) && !w.isHidden(b.user, in.target()) {
 		p.Tokens = lim * 2 // no pack without the latest user message: plan smaller, or give up
 	}
@@ -130,7 +130,7 @@ func (b *builder) header() int {
 			"context/swap/open/, as messages:12 or messages:12-18; pack.json lists it.\n\n", b.in.Budget, b.w.tok.Name())
 	}
 	b.page.out.WriteString(h)
-	return b.w.tok.Count(h)
+	return b.w.countShown(h)
 }
 
 // has is the set of records that the pack shows, as far as it is chosen.

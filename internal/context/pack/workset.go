@@ -18,7 +18,9 @@ import (
 )
 
 // Tokenizer counts and cuts text in tokens (internal/context/token has them). Prefix and Suffix give the bytes n of
-// the longest start or end of text that counts at most max tokens, and its count.
+// the longest start or end of text that counts at most max tokens, and its count. Counts need not be additive, but at the end
+// of a line they are: where a visible character and '\n' stand before a visible ASCII character that is no slash (all encodings
+// of context/token split there, whatever else is around).
 type Tokenizer interface {
 	Name() string
 	Count(text string) int

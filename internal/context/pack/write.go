@@ -9,7 +9,7 @@ import (
 // write puts the chosen records into the page: first what is chosen anew only with a wide step, then portions, and at
 // last what came since.
 func (b *builder) write() error {
-	used := b.w.tok.Count(b.page.out.String())
+	used := b.page.count()
 	window := b.start
 	if err := b.run("older messages that show the files touched last, from ", kindRecalled, b.work); err != nil {
 		return err
