@@ -15,24 +15,26 @@ func view(text string) []byte { return unsafe.Slice(unsafe.StringData(text), len
 // Prefix gives the length in bytes of the longest prefix of text, cut between characters, that counts at most max
 // tokens, and its exact count. Beside a check of the UTF-8, it reads hardly more of text than the prefix.
 func (e *Encoding) Prefix(text string, max int) (n, tokens int) {
-	b := view(text)
+	b, c := view(text), e.enter()
+	defer c.leave()
 	if !utf8.ValidString(text) {
-		n, tokens = e.prefix(repair(b), max)
+		n, tokens = c.prefix(repair(b), max)
 		return unrepaired(b, n), tokens
 	}
-	return e.prefix(b, max)
+	return c.prefix(b, max)
 }
 
 // Suffix gives the length in bytes of the longest suffix of text, cut between characters, that counts at most max
 // tokens, and its exact count. Beside a check of the UTF-8, it reads a few times the suffix.
 func (e *Encoding) Suffix(text string, max int) (n, tokens int) {
-	b := view(text)
+	b, c := view(text), e.enter()
+	defer c.leave()
 	if !utf8.ValidString(text) {
 		fixed := repair(b)
-		from, tokens := e.suffix(fixed, max)
+		from, tokens := c.suffix(fixed, max)
 		return len(b) - unrepaired(b, from), tokens
 	}
-	from, tokens := e.suffix(b, max)
+	from, tokens := c.suffix(b, max)
 	return len(b) - from, tokens
 }
 
@@ -50,9 +52,9 @@ func unrepaired(b []byte, n int) (at int) {
 type place struct{ at, tokens int }
 
 // step goes to the next piece.
-func (e *Encoding) step(b []byte, p place) place {
-	end := e.next(e.classes, b, p.at)
-	return place{end, p.tokens + e.piece(b, p.at, end)}
+func (c call) step(b []byte, p place) place {
+	end := c.next(c.classes, b, p.at)
+	return place{end, p.tokens + c.piece(b, p.at, end)}
 }
 
 // back gives the start of the character before b[i].

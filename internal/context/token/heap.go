@@ -1,129 +1,114 @@
 package token
 
-// scratch is the room that a long piece needs, kept between calls.
-type scratch struct {
+// heap is the room to merge a piece as a whole, kept between calls.
+type heap struct {
 	next, prev []int32  // of the part that starts at a byte
 	pairs      []uint32 // the rank of that part joined with the next
-	heap       []uint64 // rank << 32 | start, the lowest first; entries may be out of date
+	queue      []uint64 // rank << 32 | start, the lowest first; entries may be out of date
 }
 
-// keepScratch is the length in bytes of a piece whose room is not kept for the next one.
-const keepScratch = 1 << 16
+// keepHeap is the length in bytes up to which the room for a piece is kept for the next one.
+const keepHeap = 1 << 16
 
-// long merges as scan does, with a heap of the pairs: n log n for a piece of any length.
-func (e *Encoding) long(b []byte) int {
-	s := e.room()
-	n := s.merge(e.ranks, b)
-	if len(b) <= keepScratch {
-		e.scratch.Put(s)
+// whole merges as scan does, with a heap of the pairs: n log n for a piece of any length.
+func (s *room) whole(r *ranks, b []byte, keep bool) tokens {
+	h := &s.heap
+	s.work += h.merge(r, b)
+	t := tokens{keep: keep}
+	for at := 0; at < len(b); {
+		at = int(h.next[at])
+		t.add(at)
 	}
-	return n
-}
-
-// ends gives the end of each token of a piece that is no token itself.
-func (e *Encoding) ends(b []byte) []int32 {
-	s := e.room()
-	ends := make([]int32, 0, s.merge(e.ranks, b))
-	for at := s.next[0]; len(ends) < cap(ends); at = s.next[at] {
-		ends = append(ends, at)
+	if len(b) > keepHeap {
+		*h = heap{}
 	}
-	return ends
+	return t
 }
 
-func (e *Encoding) room() *scratch {
-	s, ok := e.scratch.Get().(*scratch)
-	if !ok {
-		s = new(scratch)
-	}
-	return s
-}
-
-func (s *scratch) merge(r *ranks, b []byte) int {
-	s.start(r, b)
-	parts := len(b)
-	for len(s.heap) > 0 {
-		top := s.pop()
+func (h *heap) merge(r *ranks, b []byte) (steps int) {
+	h.start(r, b)
+	for ; len(h.queue) > 0; steps++ {
+		top := h.pop()
 		at := int32(uint32(top))
-		if s.pairs[at] != uint32(top>>32) {
+		if h.pairs[at] != uint32(top>>32) {
 			continue // this pair has changed since
 		}
-		s.join(at)
-		parts--
-		s.pair(r, b, at)
-		if before := s.prev[at]; before >= 0 {
-			s.pair(r, b, before)
+		h.join(at)
+		h.pair(r, b, at)
+		if before := h.prev[at]; before >= 0 {
+			h.pair(r, b, before)
 		}
 	}
-	return parts
+	return steps
 }
 
-func (s *scratch) start(r *ranks, b []byte) {
-	if cap(s.next) < len(b)+1 {
-		s.next, s.prev, s.pairs = make([]int32, len(b)+1), make([]int32, len(b)+1), make([]uint32, len(b)+1)
+func (h *heap) start(r *ranks, b []byte) {
+	if cap(h.next) < len(b)+1 {
+		h.next, h.prev, h.pairs = make([]int32, len(b)+1), make([]int32, len(b)+1), make([]uint32, len(b)+1)
 	}
-	s.next, s.prev, s.pairs = s.next[:len(b)+1], s.prev[:len(b)+1], s.pairs[:len(b)+1]
-	s.heap = s.heap[:0]
-	for i := range s.next {
-		s.next[i], s.prev[i] = int32(i+1), int32(i-1)
+	h.next, h.prev, h.pairs = h.next[:len(b)+1], h.prev[:len(b)+1], h.pairs[:len(b)+1]
+	h.queue = h.queue[:0]
+	for i := range h.next {
+		h.next[i], h.prev[i] = int32(i+1), int32(i-1)
 	}
 	for i := range b {
-		s.pair(r, b, int32(i))
+		h.pair(r, b, int32(i))
 	}
 }
 
 // join makes one part of the part at a byte and the next one.
-func (s *scratch) join(at int32) {
-	gone := s.next[at]
-	s.pairs[gone] = noRank
-	s.next[at] = s.next[gone]
-	s.prev[s.next[at]] = at
+func (h *heap) join(at int32) {
+	gone := h.next[at]
+	h.pairs[gone] = noRank
+	h.next[at] = h.next[gone]
+	h.prev[h.next[at]] = at
 }
 
 // pair ranks the part at a byte with the next one and puts it on the heap.
-func (s *scratch) pair(r *ranks, b []byte, at int32) {
-	s.pairs[at] = noRank
-	if int(s.next[at]) >= len(b) {
+func (h *heap) pair(r *ranks, b []byte, at int32) {
+	h.pairs[at] = noRank
+	if int(h.next[at]) >= len(b) {
 		return
 	}
-	rank := r.of(b, int(at), int(s.next[s.next[at]]))
-	s.pairs[at] = rank
+	rank := r.of(b, int(at), int(h.next[h.next[at]]))
+	h.pairs[at] = rank
 	if rank != noRank {
-		s.push(uint64(rank)<<32 | uint64(at))
+		h.push(uint64(rank)<<32 | uint64(at))
 	}
 }
 
-func (s *scratch) push(v uint64) {
-	s.heap = append(s.heap, v)
-	h, i := s.heap, len(s.heap)-1
-	for i > 0 && h[(i-1)/2] > v {
-		h[i] = h[(i-1)/2]
+func (h *heap) push(v uint64) {
+	h.queue = append(h.queue, v)
+	q, i := h.queue, len(h.queue)-1
+	for i > 0 && q[(i-1)/2] > v {
+		q[i] = q[(i-1)/2]
 		i = (i - 1) / 2
 	}
-	h[i] = v
+	q[i] = v
 }
 
-func (s *scratch) pop() uint64 {
-	h := s.heap
-	top, v := h[0], h[len(h)-1]
-	h = h[:len(h)-1]
-	s.heap = h
+func (h *heap) pop() uint64 {
+	q := h.queue
+	top, v := q[0], q[len(q)-1]
+	q = q[:len(q)-1]
+	h.queue = q
 	i := 0
 	for {
 		child := 2*i + 1
-		if child >= len(h) {
+		if child >= len(q) {
 			break
 		}
-		if child+1 < len(h) && h[child+1] < h[child] {
+		if child+1 < len(q) && q[child+1] < q[child] {
 			child++
 		}
-		if v <= h[child] {
+		if v <= q[child] {
 			break
 		}
-		h[i] = h[child]
+		q[i] = q[child]
 		i = child
 	}
-	if len(h) > 0 {
-		h[i] = v
+	if len(q) > 0 {
+		q[i] = v
 	}
 	return top
 }

@@ -3,11 +3,11 @@ package token
 // suffix gives the place where the longest suffix begins and its count. What a match is depends on nothing before
 // it, so a suffix that begins where the whole text has a piece beginning has the same pieces; and one that begins
 // elsewhere comes, mostly soon, to such a place.
-func (e *Encoding) suffix(b []byte, limit int) (from, tokens int) {
+func (c call) suffix(b []byte, limit int) (from, tokens int) {
 	if limit <= 0 {
 		return len(b), 0
 	}
-	start, total := e.suffixStart(b, limit)
+	start, total := c.suffixStart(b, limit)
 	if total <= limit {
 		return start, total
 	}
@@ -15,14 +15,14 @@ func (e *Encoding) suffix(b []byte, limit int) (from, tokens int) {
 	// longer does.
 	sure, before, p := place{at: start}, place{at: start}, place{at: start}
 	for total-p.tokens > limit {
-		if p.at-sure.at > maxTry || e.breaks(b, p.at) {
+		if p.at-sure.at > maxTry || c.breaks(b, p.at) {
 			sure = p
 		}
-		before, p = p, e.step(b, p)
+		before, p = p, c.step(b, p)
 	}
-	counted := func(n int) int { return e.meet(b, sure, n, total) }
+	counted := func(n int) int { return c.meet(b, sure, n, total) }
 	if p.at-before.at > maxTry {
-		return e.suffixLong(b, before, p, limit, total, counted)
+		return c.suffixLong(b, before, p, limit, total, counted)
 	}
 	for n := sure.at; n < p.at; n = forth(b, n) {
 		if tokens := counted(n); tokens <= limit {
@@ -33,14 +33,14 @@ func (e *Encoding) suffix(b []byte, limit int) (from, tokens int) {
 }
 
 // suffixStart gives a place behind which the suffix surely begins, and the count from there.
-func (e *Encoding) suffixStart(b []byte, limit int) (start, total int) {
+func (c call) suffixStart(b []byte, limit int) (start, total int) {
 	for size := 1024 + 8*min(limit, len(b)); ; size *= 2 {
 		start = len(b) - size
-		for start > 0 && !e.breaks(b, start) {
+		for start > 0 && !c.breaks(b, start) {
 			start--
 		}
 		start = max(start, 0)
-		if total = e.count(b[start:]); total > limit || start == 0 {
+		if total = c.count(b[start:]); total > limit || start == 0 {
 			return start, total
 		}
 	}
@@ -67,21 +67,21 @@ func (e *Encoding) breaks(b []byte, i int) bool {
 
 // meet counts b[n:], by the pieces from n until one begins where one of the whole text does: p is such a place at
 // or before n, and total the count from where p.tokens is 0.
-func (e *Encoding) meet(b []byte, p place, n, total int) int {
+func (c call) meet(b []byte, p place, n, total int) int {
 	q := place{at: n}
 	for p.at != q.at {
 		if p.at < q.at {
-			p = e.step(b, p)
+			p = c.step(b, p)
 		} else {
-			q = e.step(b, q)
+			q = c.step(b, q)
 		}
 	}
 	return q.tokens + total - p.tokens
 }
 
 // suffixLong tries the ends of the tokens of the piece from before to p.
-func (e *Encoding) suffixLong(b []byte, before, p place, limit, total int, counted func(n int) int) (from, tokens int) {
-	ends := e.ends(b[before.at:p.at])
+func (c call) suffixLong(b []byte, before, p place, limit, total int, counted func(n int) int) (from, tokens int) {
+	ends := c.long(c.ranks, b[before.at:p.at], true).ends
 	room := limit - (total - p.tokens)
 	for k := len(ends) - room; k < len(ends); k++ {
 		from = forth(b, before.at+int(ends[k-1])-1)

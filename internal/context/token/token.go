@@ -30,7 +30,7 @@ type Encoding struct {
 	next    splitter
 	classes *classes
 	ranks   *ranks
-	scratch sync.Pool // of *scratch: room for long pieces
+	rooms   sync.Pool // of *room
 }
 
 // Names lists what New knows, the default first.
@@ -68,30 +68,9 @@ func (e *Encoding) CountBytes(b []byte) int {
 	if !utf8.Valid(b) {
 		b = repair(b)
 	}
-	return e.count(b)
-}
-
-// count expects valid UTF-8.
-func (e *Encoding) count(b []byte) int {
-	n := 0
-	for i := 0; i < len(b); {
-		end := e.next(e.classes, b, i)
-		n += e.piece(b, i, end)
-		i = end
-	}
-	return n
-}
-
-// piece counts the tokens of b[i:end], which is one match of the encoding's pattern.
-func (e *Encoding) piece(b []byte, i, end int) int {
-	switch n := end - i; {
-	case n == 1 || e.ranks.of(b, i, end) != noRank:
-		return 1
-	case n <= maxScan:
-		return e.ranks.scan(b, i, end)
-	default:
-		return e.long(b[i:end])
-	}
+	c := e.enter()
+	defer c.leave()
+	return c.count(b)
 }
 
 // repair replaces each byte that is not part of valid UTF-8 by U+FFFD.

@@ -1,7 +1,6 @@
 package token
 
 import (
-	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -34,22 +33,6 @@ func TestCount(t *testing.T) {
 	}
 	if e.Name() != Default || Names()[0] != Default {
 		t.Errorf("%s is not the default", e.Name())
-	}
-}
-
-// TestMerges compares the two ways to merge on the same pieces.
-func TestMerges(t *testing.T) {
-	e := open(t, Default)
-	const alphabet = " aaeelnst\xe6\x97\xa5x="
-	rng := rand.New(rand.NewPCG(3, 4))
-	for range 20_000 {
-		b := make([]byte, 2+rng.IntN(maxScan-1))
-		for i := range b {
-			b[i] = alphabet[rng.IntN(len(alphabet))]
-		}
-		if scan, heap := e.ranks.scan(b, 0, len(b)), e.long(b); scan != heap {
-			t.Fatalf("%q: %d parts by looking through, %d by the heap", b, scan, heap)
-		}
 	}
 }
 
