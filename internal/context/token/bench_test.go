@@ -1,10 +1,12 @@
 package token
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // BenchmarkCount prints MB/s on texts of real sessions. BenchmarkOracle does so for the other implementation.
@@ -41,28 +43,18 @@ func BenchmarkKinds(b *testing.B) {
 	}
 }
 
-// BenchmarkWorst repeats one unit to 1 MB, and prints how much longer a byte takes than in 64 KB: near 1 is
-// linear, 16 would be quadratic.
+// BenchmarkWorst prints the speed on texts of few or no spaces, of three sizes: it should not depend on the size.
 func BenchmarkWorst(b *testing.B) {
-	e := open(b, Default)
-	for _, unit := range []string{"x", "ab", " ", " \n", "7", "=", "\u597d", "\u0301", "\u597dA", "A", "'s", "\xff"} {
-		b.Run(strconv.QuoteToASCII(unit), func(b *testing.B) {
-			long := strings.Repeat(unit, 1<<20/len(unit))
-			short := long[:len(long)/16]
-			var one, sixteenth time.Duration
-			for range b.N {
-				start := time.Now()
-				e.Count(long)
-				one += time.Since(start)
-				for range 16 {
-					start = time.Now()
-					e.Count(short)
-					sixteenth += time.Since(start)
-				}
+	for _, name := range Names()[:2] {
+		e := open(b, name)
+		units := worst()
+		for _, unit := range slices.Sorted(maps.Keys(units)) {
+			for _, kilobytes := range []int{64, 1 << 10, 8 << 10} {
+				b.Run(fmt.Sprintf("%s/%s/%dKB", name, strconv.QuoteToASCII(unit), kilobytes), func(b *testing.B) {
+					count(b, []string{repeatTo(units[unit], kilobytes<<10)}, e.Count)
+				})
 			}
-			b.ReportMetric(float64(one)/float64(sixteenth), "x-per-byte")
-			b.ReportMetric(float64(len(long)*b.N)/one.Seconds()/1e6, "MB/s")
-		})
+		}
 	}
 }
 

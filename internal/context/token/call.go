@@ -26,10 +26,14 @@ func (c call) leave() { c.rooms.Put(c.room) }
 
 // count expects valid UTF-8.
 func (c call) count(b []byte) int {
-	n := 0
+	n, next, classes := 0, c.next, c.classes
 	for i := 0; i < len(b); {
-		end := c.next(c.classes, b, i)
-		n += c.piece(b, i, end)
+		end := next(classes, b, i)
+		if end-i == 1 {
+			n++ // each byte is a token
+		} else {
+			n += c.piece(b, i, end)
+		}
 		i = end
 	}
 	return n
@@ -37,19 +41,15 @@ func (c call) count(b []byte) int {
 
 // piece counts the tokens of b[i:end], which is one match of the encoding's pattern.
 func (c call) piece(b []byte, i, end int) int {
-	switch n := end - i; {
-	case n == 1:
-		return 1
-	case n > maxSeen:
+	if end-i > maxSeen {
 		return c.merged(b, i, end)
 	}
-	key := keyOf(b, i, end)
-	slot := c.seen.place(key)
-	n, ok := slot.count(key)
-	if !ok {
-		n = c.merged(b, i, end)
-		slot.put(key, n)
+	slot := c.seen.find(b, i, end)
+	if n := slot.count(); n != 0 {
+		return n
 	}
+	n := c.merged(b, i, end)
+	slot.setCount(n)
 	return n
 }
 

@@ -7,8 +7,8 @@ package token
 // Mostly the first token of the next window is such a one.
 
 const (
-	overlap  = 64 // bytes, and up to a token more, that are merged again with what follows them
-	progress = windowSize - overlap - maxTry
+	overlap  = 64                            // bytes, and up to a token more, that are merged again with what follows
+	progress = windowSize - overlap - maxTry // bytes from where a window starts to where the next does, at least
 )
 
 // tokens takes the tokens of a piece in their order.
@@ -25,8 +25,8 @@ func (t *tokens) add(end int) {
 	}
 }
 
-// long finds the tokens of a piece that is no token itself, in time that grows with its length. Windows that do not
-// meet were not seen yet; if there is one, the piece is merged as a whole.
+// long finds the tokens of a piece that is no token itself, in time that grows with its length. Where a window does
+// not meet the one before, which no test has seen, the piece is merged as a whole.
 func (s *room) long(r *ranks, b []byte, keep bool) tokens {
 	w, t := &s.window, tokens{keep: keep}
 	w.starts = append(w.starts[:0], 0, 0)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // TestMerges compares the three ways to merge on the same pieces.
@@ -74,7 +75,7 @@ func TestLongIsWhole(t *testing.T) {
 	for _, name := range Names() {
 		r, s := open(t, name).ranks, new(room)
 		for unit, text := range worst() {
-			b := []byte(repeatTo(text, 20_000))
+			b := []byte(repeatTo(text, 5000))
 			for _, n := range []int{2, windowSize - 1, windowSize, windowSize + 1, windowSize + progress, 1000, len(b)} {
 				got, want := s.long(r, b[:n], true), s.whole(r, b[:n], true)
 				if got.n != want.n || !slices.Equal(got.ends, want.ends) {
@@ -82,5 +83,65 @@ func TestLongIsWhole(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestStepsAreLinear counts what long pieces cost in steps, which no load of the machine changes: merges in windows,
+// and what leaves the heap. A byte of a long text costs what one of a short text does, and none needs the heap.
+func TestStepsAreLinear(t *testing.T) {
+	const short, long = 1 << 14, 1 << 18
+	const most = float64(windowSize) / progress
+	for _, name := range Names() {
+		e := open(t, name)
+		for unit, text := range worst() {
+			few, whole := steps(e, repeatTo(text, short))
+			many, _ := steps(e, repeatTo(text, long))
+			if whole {
+				t.Errorf("%s: %+q: the heap was needed", name, unit)
+			}
+			if many > most || many > 1.05*few+0.01 {
+				t.Errorf("%s: %+q: %.3f steps a byte in %d bytes, %.3f in %d", name, unit, few, short, many, long)
+			}
+		}
+	}
+}
+
+// steps gives the steps a byte, and whether a piece of at most keepHeap bytes was merged as a whole.
+func steps(e *Encoding, text string) (perByte float64, whole bool) {
+	b := []byte(text)
+	if !utf8.Valid(b) {
+		b = repair(b)
+	}
+	c := call{e, new(room)}
+	c.count(b)
+	return float64(c.work) / float64(len(b)), c.heap.next != nil
+}
+
+// TestHeapIsLinear does so for the way that the windows leave: n log n.
+func TestHeapIsLinear(t *testing.T) {
+	r, h := open(t, Default).ranks, new(heap)
+	for unit, text := range worst() {
+		for _, n := range []int{1 << 13, 1 << 16} {
+			if got := h.merge(r, []byte(repeatTo(text, n))); got > 3*n {
+				t.Errorf("%+q: %d steps for %d bytes", unit, got, n)
+			}
+		}
+	}
+}
+
+// TestWindowsThatDoNotMeet has the tokens of a window that is made up: the next one has none of them, and says so.
+func TestWindowsThatDoNotMeet(t *testing.T) {
+	r, w := open(t, Default).ranks, new(window)
+	w.merge(r, []byte("the same words again"))
+	for _, starts := range [][]int{{100, 101, 102, 120}, {100, 120}} {
+		w.starts = starts
+		if at, ok := w.meet(100, new(tokens)); ok {
+			t.Errorf("%v: met at %d", starts, at)
+		}
+	}
+	w.starts = []int{100, 101, 103, 108, 120}
+	var seen tokens
+	if at, ok := w.meet(100, &seen); !ok || at != 3 || seen.n != 2 {
+		t.Errorf("met at %d after %d tokens: %v", at, seen.n, ok)
 	}
 }

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -44,6 +45,9 @@ func FuzzAgainstOracle(f *testing.F) {
 	for _, e := range edges(800) {
 		f.Add(strings.Repeat(e.unit, min(e.times, 40)))
 	}
+	for _, unit := range []string{"x", " ", "=", "\u597dA", "\u0301"} {
+		f.Add(strings.Repeat(unit, windowSize+200)) // more than a window
+	}
 	f.Add("it's  \n\n  \tFooBar's DON'T 12345 \u0301a\u4e00AB!/\r\n/")
 	f.Fuzz(func(t *testing.T, text string) {
 		if !oracleKnows(pairs[0].own, text) {
@@ -55,6 +59,46 @@ func FuzzAgainstOracle(f *testing.F) {
 			}
 		}
 	})
+}
+
+// nasty are alphabets in which neighbours change each other's pieces and tokens.
+func nasty() [][]string {
+	return [][]string{
+		{" ", "\n", "\r", "\t", "\u00a0", "\u3000", "a", "1"},
+		{"a", "A", "'", "s", "S", "ll", "RE", "ve", "d"},
+		{"\u597d", "A", "a", "\u0301", "\u02b0", "\u01c5", "'s"},
+		{"=", "-", "/", "\n", " ", "_", "\u0301"},
+		{"0", "9", "\u0663", "\u00bd", ".", ",", "-", " "},
+		{"a", "b", "ab", "aa", "x"},
+		{"\U0001f600", "\u200d", "\ufe0f", "\U0001f469", "\U0001f3fd", " "},
+		{"<|endoftext|>", "<|endofprompt|>", "<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>", "<|", "|>", " ", "x"},
+	}
+}
+
+func randomOf(rng *rand.Rand, alphabet []string, n int) string {
+	var text strings.Builder
+	for range n {
+		text.WriteString(alphabet[rng.IntN(len(alphabet))])
+	}
+	return text.String()
+}
+
+// TestOracleRandom compares random texts, of which some have pieces longer than a window.
+func TestOracleRandom(t *testing.T) {
+	for _, name := range Names() {
+		e, other, rng := open(t, name), oracle(t, name), rand.New(rand.NewPCG(9, 10))
+		for _, alphabet := range nasty() {
+			for i := range 150 {
+				text := randomOf(rng, alphabet, 1+rng.IntN(24))
+				if i%50 == 0 {
+					text = randomOf(rng, alphabet, 2*windowSize)
+				}
+				if got, want := e.Count(text), other(text); got != want {
+					t.Errorf("%s: %+q: %d tokens, want %d", name, text, got, want)
+				}
+			}
+		}
+	}
 }
 
 // TestOracleSessions compares real texts, of other places than the golden ones; the other way is slow.

@@ -16,16 +16,21 @@ type ranks struct {
 	slots []uint32 // open addressing, half full: part of the hash << rankBits | rank; all ones in an empty slot
 	ends  []uint32 // by rank: where the token ends in text; it starts where the one before ends
 	text  []byte   // the tokens by rank, and 8 bytes more, for load
+	maybe []uint64 // a bit for each high part of a hash that a token has: of what is no token, five of six end here
 	pairs []uint32 // by pairOf: the rank of a token of two bytes, with which each merge begins, or noRank
 }
 
-const emptySlot = ^uint32(0)
+const (
+	emptySlot = ^uint32(0)
+	maybeBits = 20
+)
 
 // newRanks takes the length of the token of each rank (0 for none) and the bytes of all.
 func newRanks(lengths, text []byte) (*ranks, error) {
 	r := &ranks{
 		slots: make([]uint32, 2*len(lengths)+1),
 		ends:  make([]uint32, 1, len(lengths)+1),
+		maybe: make([]uint64, 1<<maybeBits/64),
 		pairs: make([]uint32, 1<<16),
 	}
 	for i := range r.slots {
@@ -63,7 +68,9 @@ func (r *ranks) add(rank uint32) {
 	if len(token) == 2 {
 		r.pairs[pairOf(token, 0)] = rank
 	}
-	at, tag := r.place(key)
+	hash := hashOf(key)
+	r.maybe[hash>>(70-maybeBits)] |= 1 << (hash >> (64 - maybeBits) % 64)
+	at, tag := r.place(hash)
 	for r.slots[at] != emptySlot {
 		at = r.after(at)
 	}
@@ -77,7 +84,11 @@ func (r *ranks) of(b []byte, i, end int) uint32 {
 		return r.ofLong(b[i:end])
 	}
 	key := load(b, i, n)
-	for at, tag := r.place(key); ; at = r.after(at) {
+	hash := hashOf(key)
+	if !r.mayBe(hash) {
+		return noRank
+	}
+	for at, tag := r.place(hash); ; at = r.after(at) {
 		slot := r.slots[at]
 		if slot == emptySlot {
 			return noRank
@@ -94,7 +105,11 @@ func (r *ranks) of(b []byte, i, end int) uint32 {
 }
 
 func (r *ranks) ofLong(token []byte) uint32 {
-	for at, tag := r.place(longKey(token)); ; at = r.after(at) {
+	hash := hashOf(longKey(token))
+	if !r.mayBe(hash) {
+		return noRank
+	}
+	for at, tag := r.place(hash); ; at = r.after(at) {
 		slot := r.slots[at]
 		if slot == emptySlot {
 			return noRank
@@ -130,10 +145,17 @@ func load(b []byte, i, n int) uint64 {
 // pairOf is the index in ranks.pairs of b[i] and b[i+1].
 func pairOf(b []byte, i int) uint16 { return binary.LittleEndian.Uint16(b[i:]) }
 
-// place maps a key to its first slot, by the high bits of a product, which depend on all bits of the key, and to
-// a tag for that slot, by the bits after those.
-func (r *ranks) place(key uint64) (at int, tag uint32) {
-	high, low := bits.Mul64(key*0x9E3779B97F4A7C15, uint64(len(r.slots)))
+// hashOf has high bits that depend on all bits of a key.
+func hashOf(key uint64) uint64 { return key * 0x9E3779B97F4A7C15 }
+
+// mayBe is false where no token has the hash.
+func (r *ranks) mayBe(hash uint64) bool {
+	return r.maybe[hash>>(70-maybeBits)]>>(hash>>(64-maybeBits)%64)&1 != 0
+}
+
+// place maps a hash to its first slot, by the high bits, and to a tag for that slot, by the bits after those.
+func (r *ranks) place(hash uint64) (at int, tag uint32) {
+	high, low := bits.Mul64(hash, uint64(len(r.slots)))
 	return int(high), uint32(low>>32) &^ noRank
 }
 

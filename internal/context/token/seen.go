@@ -5,17 +5,18 @@ import (
 	"math/bits"
 )
 
-// seen remembers the counts of short pieces, for text repeats itself: nine of ten pieces of a session were there
-// shortly before. A piece has one slot, and the next one with that slot takes it over, so nothing grows and no
-// count depends on what was counted before. It is small enough for a processor's second cache.
-type seen [1 << seenBits]seenSlot
+// seen remembers the counts of short pieces, for text repeats itself: of ten pieces of real sessions, nine are
+// there. A piece has a place for two, and takes that of the one of them that was asked for less lately, so nothing
+// grows. It is small enough for a processor's second cache. No count depends on what was counted before.
+type seen [1 << seenBits][2]seenSlot
 
 const (
-	seenBits = 14
+	seenBits = 13
 	maxSeen  = 14 // the longest piece, in bytes, that a slot has room for
 )
 
-// seenSlot has the bytes of a piece (little endian, zeros behind), its length in byte 14 and its count in byte 15.
+// seenSlot has the bytes of a piece (little endian, zeros behind), its length in byte 14 and its count in byte 15,
+// which is 0 as long as it is not known.
 type seenSlot struct{ low, high uint64 }
 
 const (
@@ -23,33 +24,39 @@ const (
 	seenCount  = 56 // the shift of the count in high
 )
 
-// keyOf gives the slot of the piece b[i:end], of 1 to maxSeen bytes, without its count.
-func keyOf(b []byte, i, end int) seenSlot {
-	n := uint(end - i)
-	if i+16 > len(b) {
-		var tail [16]byte
-		copy(tail[:], b[i:])
-		b, i = tail[:], 0
+func (s *seenSlot) count() int { return int(s.high >> seenCount) }
+
+func (s *seenSlot) setCount(n int) { s.high |= uint64(n) << seenCount }
+
+// find gives the slot of the piece b[i:end], of 1 to maxSeen bytes.
+func (s *seen) find(b []byte, i, end int) *seenSlot {
+	k := keyOf(b, i, end)
+	pair := &s[(k.low^bits.RotateLeft64(k.high, 23))*0x9E3779B97F4A7C15>>(64-seenBits)]
+	if pair[0].is(k) {
+		return &pair[0]
 	}
-	k := seenSlot{low: binary.LittleEndian.Uint64(b[i:]), high: uint64(n) << seenLength}
+	pair[0], pair[1] = pair[1], pair[0]
+	if !pair[0].is(k) {
+		pair[0] = k
+	}
+	return &pair[0]
+}
+
+func (s *seenSlot) is(k seenSlot) bool {
+	return s.low == k.low && s.high&(1<<seenCount-1) == k.high
+}
+
+// keyOf gives the slot for a piece, without its count.
+func keyOf(b []byte, i, end int) seenSlot {
+	if i+16 > len(b) {
+		b, i, end = append(make([]byte, 0, 16), b[i:end]...)[:16], 0, end-i
+	}
+	text, n := (*[16]byte)(b[i:]), uint(end-i)
+	k := seenSlot{binary.LittleEndian.Uint64(text[:]), uint64(n) << seenLength}
 	if n <= 8 {
-		k.low &= ^uint64(0) >> (64 - 8*n)
+		k.low &= ^uint64(0) >> ((64 - 8*n) % 64)
 	} else {
-		k.high |= binary.LittleEndian.Uint64(b[i+8:]) & (^uint64(0) >> (128 - 8*n))
+		k.high |= binary.LittleEndian.Uint64(text[8:]) & (^uint64(0) >> ((128 - 8*n) % 64))
 	}
 	return k
-}
-
-// place gives the slot for a key: the high bits of a product depend on all bits of it.
-func (s *seen) place(k seenSlot) *seenSlot {
-	return &s[(k.low^bits.RotateLeft64(k.high, 23))*0x9E3779B97F4A7C15>>(64-seenBits)]
-}
-
-// count gives the count of the piece that a slot has, and whether it is the one of a key.
-func (s *seenSlot) count(k seenSlot) (n int, ok bool) {
-	return int(s.high >> seenCount), s.low == k.low && s.high&(1<<seenCount-1) == k.high
-}
-
-func (s *seenSlot) put(k seenSlot, n int) {
-	*s = seenSlot{k.low, k.high | uint64(n)<<seenCount}
 }

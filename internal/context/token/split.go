@@ -1,5 +1,11 @@
 package token
 
+import (
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
 // splitter gives the end of the match of an encoding's pattern at b[i], for i < len(b) and valid UTF-8. The
 // patterns, from tiktoken_ext/openai_public.py, stand at each splitter; a match never depends on what is
 // before i, and there is one at every i.
@@ -21,7 +27,10 @@ func splitterOf(name string) splitter {
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+
 func o200k(c *classes, b []byte, i int) int {
-	k, n := c.at(b, i)
+	k, n := c.ascii[b[i]], 1
+	if k == 0 {
+		k, n = c.wide(b, i)
+	}
 	switch {
 	case k&(letter|mark) != 0:
 		return c.cased(b, i)
@@ -46,16 +55,46 @@ func (c *classes) cased(b []byte, i int) int {
 	for end < len(b) && c.ascii[b[end]] == upper {
 		end++
 	}
-	for end < len(b) && c.ascii[b[end]] == lower {
-		end++
-	}
-	if end < len(b) && c.ascii[b[end]] == 0 {
-		end = c.casedWide(b, i)
-	}
-	if end < len(b) && b[end] == '\'' {
-		end += contraction(b, end)
+	end = lowers(b, end)
+	if end < len(b) {
+		if b[end] >= utf8.RuneSelf {
+			end = c.casedWide(b, i)
+		}
+		if end < len(b) && b[end] == '\'' {
+			end += contraction(b, end)
+		}
 	}
 	return end
+}
+
+// lowers gives the end of the run of a to z that starts at b[i].
+func lowers(b []byte, i int) int { return asciiRun(b, i, 0) }
+
+// letters gives the end of the run of letters that starts at b[i].
+func (c *classes) letters(b []byte, i int) int {
+	i = asciiRun(b, i, 0x20)
+	if i < len(b) && b[i] >= utf8.RuneSelf {
+		return c.run(b, i, letter)
+	}
+	return i
+}
+
+// asciiRun gives the end of the run of bytes that starts at b[i] and is a to z with the bits of fold set. It looks
+// at eight at once: the high bit of each is set where the byte is none of these. A carry only spoils bytes after
+// such a one.
+func asciiRun(b []byte, i int, fold byte) int {
+	const each = 0x0101010101010101
+	for ; i+8 <= len(b); i += 8 {
+		x := binary.LittleEndian.Uint64(b[i:]) | each*uint64(fold)
+		from, after := x+each*(0x80-'a'), x+each*(0x7F-'z')
+		if none := (x | ^from | after) & (each * 0x80); none != 0 {
+			return i + bits.TrailingZeros64(none)/8
+		}
+	}
+	for i < len(b) && 'a' <= b[i]|fold && b[i]|fold <= 'z' {
+		i++
+	}
+	return i
 }
 
 // casedWide matches first what may be upper case, then what may be lower case. What has no case may be either,

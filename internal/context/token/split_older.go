@@ -7,7 +7,7 @@ func cl100k(c *classes, b []byte, i int) int {
 	k, n := c.at(b, i)
 	switch {
 	case k&letter != 0:
-		return c.run(b, i+n, letter)
+		return c.letters(b, i+n)
 	case k == number:
 		return c.digits(b, i+n)
 	case k == newline:
@@ -19,7 +19,7 @@ func cl100k(c *classes, b []byte, i int) int {
 	next, _ := c.at(b, i+n)
 	switch {
 	case next&letter != 0:
-		return c.run(b, i+n, letter)
+		return c.letters(b, i+n)
 	case k&symbol != 0 || b[i] == ' ' && next&symbol != 0:
 		return tail(b, c.run(b, i+n, symbol), '\n')
 	}
@@ -37,11 +37,13 @@ func p50k(c *classes, b []byte, i int) int {
 	if b[i] == ' ' {
 		i++
 	}
-	k, n := c.at(b, i)
-	for _, set := range [...]class{letter, number, symbol} {
-		if k&set != 0 {
-			return c.run(b, i+n, set)
-		}
+	switch k, n := c.at(b, i); {
+	case k&letter != 0:
+		return c.letters(b, i+n)
+	case k == number:
+		return c.run(b, i+n, number)
+	case k&symbol != 0:
+		return c.run(b, i+n, symbol)
 	}
 	return c.trailing(b, start, c.run(b, start, blank))
 }

@@ -1,6 +1,7 @@
 package token
 
 import (
+	"math/rand/v2"
 	"strings"
 	"sync"
 	"testing"
@@ -36,12 +37,51 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// Pieces of more than maxScan bytes use room from a pool, which may be empty.
+// TestCountAllocatesNothing has pieces of all lengths; the room for them is there after the first count, but for the
+// race detector, which makes a pool forget.
 func TestCountAllocatesNothing(t *testing.T) {
-	e := open(t, Default)
-	text := strings.Repeat("func (e *Encoding) Name() string { return e.name } // \u65e5\u672c ============\n", 50)
-	if n := testing.AllocsPerRun(100, func() { e.Count(text) }); n != 0 {
-		t.Errorf("%v allocations", n)
+	longOnly(t)
+	for _, name := range Names() {
+		e := open(t, name)
+		for _, text := range []string{
+			"", "word", strings.Repeat("func (e *Encoding) Name() string { return e.name } // \u65e5\u672c ============\n", 50),
+			strings.Repeat("x", 5000), strings.Repeat("\u597dA", 5000), strings.Repeat(" \n", 5000),
+		} {
+			b := []byte(text)
+			if n := testing.AllocsPerRun(100, func() { e.Count(text); e.CountBytes(b) }); n != 0 {
+				t.Errorf("%s: %.20q: %v allocations", name, text, n)
+			}
+		}
+	}
+}
+
+// TestCountIsItsParts joins texts where a piece begins whatever is before: there counts add up, and nothing that was
+// counted before changes one.
+func TestCountIsItsParts(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, name := range Names() {
+		e, added := open(t, name), 0
+		for _, alphabet := range nasty() {
+			for range 300 {
+				text := randomOf(rng, alphabet, 2+rng.IntN(40))
+				total := e.Count(text)
+				if fresh := (call{e, new(room)}).count([]byte(text)); fresh != total || total > len(text) {
+					t.Fatalf("%s: %+q: %d tokens, and %d in a new room", name, text, total, fresh)
+				}
+				for _, at := range bounds(text) {
+					if at == len(text) || !e.breaks([]byte(text), at) {
+						continue
+					}
+					added++
+					if a, b := e.Count(text[:at]), e.Count(text[at:]); a+b != total {
+						t.Errorf("%s: %+q: %d tokens, %d and %d when cut at %d", name, text, total, a, b, at)
+					}
+				}
+			}
+		}
+		if added == 0 {
+			t.Errorf("%s: no text was cut", name)
+		}
 	}
 }
 

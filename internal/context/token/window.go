@@ -4,9 +4,9 @@ package token
 // processor's first cache.
 const (
 	windowSize = 1 << windowBits
-	windowBits = 8
+	windowBits = 9
 	blockSize  = 16
-	blocks     = windowSize / blockSize // as many as in a block, so that least16 finds the least of them too
+	blocks     = windowSize / blockSize
 )
 
 // window merges as scan does, and finds the lowest rank by the least of each block.
@@ -15,14 +15,14 @@ type window struct {
 	least  [blocks]uint32         // of each block of pairs
 	next   [windowSize]uint16     // the first byte of the part after the one that starts here
 	prev   [windowSize + 1]uint16 // and of the one before
-	starts []int                  // of parts that a later window may change
+	starts []int                  // in the piece: of the last tokens, which the next window may change
 }
 
 // merge leaves in next the parts of b, 2 to windowSize bytes, and gives the number of merges.
 func (w *window) merge(r *ranks, b []byte) (merges int) {
 	w.start(r, b)
 	for ; ; merges++ {
-		least := least16(&w.least)
+		least := min(least16(w.least[:16]), least16(w.least[16:]))
 		if least == noPair {
 			return merges
 		}
@@ -37,10 +37,14 @@ func (w *window) merge(r *ranks, b []byte) (merges int) {
 		if at > 0 {
 			before := int(w.prev[at])
 			w.pairs[before] = windowPair(r.of(b, before, after), before)
-			w.renew(before / blockSize)
+			if before/blockSize != at/blockSize {
+				w.renew(before / blockSize)
+			}
 		}
 		w.renew(at / blockSize)
-		w.renew(gone / blockSize)
+		if gone/blockSize != at/blockSize {
+			w.renew(gone / blockSize)
+		}
 	}
 }
 
@@ -69,11 +73,12 @@ func windowPair(rank uint32, at int) uint32 {
 
 // renew finds the least pair of a block again.
 func (w *window) renew(block int) {
-	w.least[block] = least16((*[blockSize]uint32)(w.pairs[block*blockSize:]))
+	w.least[block] = least16(w.pairs[block*blockSize:])
 }
 
-// least16 is a tree, not a chain, so that the processor compares several at once.
-func least16(p *[blockSize]uint32) uint32 {
+// least16 gives the least of the first 16, by a tree, not a chain, so that the processor compares several at once.
+func least16(pairs []uint32) uint32 {
+	p := (*[16]uint32)(pairs)
 	return min(
 		min(min(min(p[0], p[1]), min(p[2], p[3])), min(min(p[4], p[5]), min(p[6], p[7]))),
 		min(min(min(p[8], p[9]), min(p[10], p[11])), min(min(p[12], p[13]), min(p[14], p[15]))))
