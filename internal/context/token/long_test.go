@@ -72,6 +72,7 @@ func repeatTo(unit string, n int) string { return strings.Repeat(unit, 1+n/len(u
 
 // TestLongIsWhole compares the windows with the heap, end by end.
 func TestLongIsWhole(t *testing.T) {
+	longOnly(t)
 	for _, name := range Names() {
 		r, s := open(t, name).ranks, new(room)
 		for unit, text := range worst() {
@@ -89,6 +90,7 @@ func TestLongIsWhole(t *testing.T) {
 // TestStepsAreLinear counts what long pieces cost in steps, which no load of the machine changes: merges in windows,
 // and what leaves the heap. A byte of a long text costs what one of a short text does, and none needs the heap.
 func TestStepsAreLinear(t *testing.T) {
+	longOnly(t)
 	const short, long = 1 << 14, 1 << 18
 	const most = float64(windowSize) / progress
 	for _, name := range Names() {
@@ -117,8 +119,9 @@ func steps(e *Encoding, text string) (perByte float64, whole bool) {
 	return float64(c.work) / float64(len(b)), c.heap.next != nil
 }
 
-// TestHeapIsLinear does so for the way that the windows leave: n log n.
+// TestHeapIsLinear does so for the heap, of which each step is log n.
 func TestHeapIsLinear(t *testing.T) {
+	longOnly(t)
 	r, h := open(t, Default).ranks, new(heap)
 	for unit, text := range worst() {
 		for _, n := range []int{1 << 13, 1 << 16} {

@@ -85,6 +85,7 @@ func randomOf(rng *rand.Rand, alphabet []string, n int) string {
 
 // TestOracleRandom compares random texts, of which some have pieces longer than a window.
 func TestOracleRandom(t *testing.T) {
+	longOnly(t)
 	for _, name := range Names() {
 		e, other, rng := open(t, name), oracle(t, name), rand.New(rand.NewPCG(9, 10))
 		for _, alphabet := range nasty() {

@@ -58,6 +58,7 @@ func TestCountAllocatesNothing(t *testing.T) {
 // TestCountIsItsParts joins texts where a piece begins whatever is before: there counts add up, and nothing that was
 // counted before changes one.
 func TestCountIsItsParts(t *testing.T) {
+	longOnly(t)
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, name := range Names() {
 		e, added := open(t, name), 0
