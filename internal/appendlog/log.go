@@ -4,7 +4,6 @@
 package appendlog
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -57,7 +56,8 @@ type Log struct {
 }
 
 // New takes over f, which must be open for reading and appending (O_RDWR|O_APPEND). A torn last line is
-// completed when only its '\n' is missing, else it goes to quarantine and is cut off.
+// completed when only its '\n' is missing, else it goes to quarantine and is cut off. So do lines
+// in which a power loss left a hole.
 func New(f *os.File, q Quarantine) (*Log, error) { return NewAfter(nil, f, q) }
 
 // NewAfter is New for a log whose beginning is prefix, and whose end is f. It takes over both.
@@ -88,7 +88,7 @@ func NewReader(prefix Prefix, f *os.File) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	tail, err := tornTail(f, size)
+	tail, _, err := badTail(f, size)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (l *Log) recover() error {
 	if err != nil {
 		return err
 	}
-	tail, err := tornTail(l.f, size)
+	tail, why, err := badTail(l.f, size)
 	if err != nil {
 		return err
 	}
@@ -121,13 +121,18 @@ func (l *Log) recover() error {
 	}
 	whole := size - int64(len(tail))
 	l.size.Store(l.base + whole)
-	if err := l.quarantine(tail, errors.New("the last line was torn by a crash")); err != nil {
+	if err := l.quarantine(tail, why); err != nil {
 		// A full disk, as a rule. Nothing is cut off that is not kept: the log can be read, and not appended to.
 		l.torn = fmt.Errorf("a torn line cannot be set aside: %w", err)
 		return nil
 	}
 	if err := l.f.Truncate(whole); err != nil {
 		return err
+	}
+	if back := withoutHoles(tail); len(back) > 0 {
+		if err := l.Commit(back); err != nil {
+			return err
+		}
 	}
 	return l.f.Sync()
 }
@@ -145,27 +150,6 @@ func fileSize(f *os.File) (int64, error) {
 		return 0, err
 	}
 	return st.Size(), nil
-}
-
-// tornTail reads what stands after the last '\n' of the first size bytes of f. Each step back is as long as all before
-// it, so that a long tail is copied only twice or so.
-func tornTail(f *os.File, size int64) ([]byte, error) {
-	var tail []byte
-	for at := size; at > 0; {
-		n := min(max(64<<10, int64(len(tail))), at)
-		at -= n
-		buf := make([]byte, n, int(n)+len(tail))
-		if _, err := f.ReadAt(buf, at); err != nil {
-			return nil, err
-		}
-		if i := bytes.LastIndexByte(buf, '\n'); i >= 0 {
-			return append(buf[i+1:], tail...), nil
-		}
-		if tail = append(buf, tail...); len(tail) > MaxLine {
-			return nil, ErrTooLong // no append left that: the file was written past ctxfs, and may be of any size
-		}
-	}
-	return tail, nil
 }
 
 // Commit appends whole lines in one piece. After an error nothing of them is in the log.

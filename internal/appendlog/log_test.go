@@ -71,7 +71,7 @@ func TestBadTails(t *testing.T) {
 		{"a long torn line", "{}\n" + big, "{}\n", big},
 		{"one long torn line", big, "", big},
 		{"a long whole record", "{}\n" + big + `"}`, "{}\n" + big + "\"}\n", ""},
-		{"bad lines before the end stay", "x\n\n{}\n\x00\n{}\n", "x\n\n{}\n\x00\n{}\n", ""},
+		{"bad lines before the end stay", "x\n\n{}\n\x01\n{}\n", "x\n\n{}\n\x01\n{}\n", ""},
 		{"tail of one step", strings.Repeat("x", 64<<10), "", strings.Repeat("x", 64<<10)},
 		{"newline at a step's edge", "\n" + strings.Repeat("x", 64<<10), "\n", strings.Repeat("x", 64<<10)},
 		{"newline before a step's edge", "{}\n" + strings.Repeat("x", 64<<10-1), "{}\n", strings.Repeat("x", 64<<10-1)},
