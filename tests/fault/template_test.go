@@ -48,6 +48,9 @@ func lines(writer string, n, words int) string {
 
 const stored = "home/0/agent/coder/session"
 
+// endless is a line whose end a crash took: it belongs to the log once that is used.
+func endless() string { return message("ended", 6, "no end") }
+
 // makeTemplate makes a store as a day of work and a crash leave it, and gives what each of its logs must show.
 func makeTemplate(t testing.TB, dir string) map[string]string {
 	t.Helper()
@@ -91,9 +94,7 @@ func makeTemplate(t testing.TB, dir string) map[string]string {
 	// What a crash leaves.
 	in := func(rel string) string { return filepath.Join(dir, stored, rel) }
 	must(writeTo(in("torn/messages.jsonl"), `{"role":"user","content":"half a li`, os.O_APPEND|os.O_WRONLY))
-	last := message("ended", 6, "no end")
-	must(writeTo(in("ended/messages.jsonl"), strings.TrimSuffix(last, "\n"), os.O_APPEND|os.O_WRONLY))
-	want["ended"] += last
+	must(writeTo(in("ended/messages.jsonl"), strings.TrimSuffix(endless(), "\n"), os.O_APPEND|os.O_WRONLY))
 	must(writeTo(in("half/messages.jsonl"), want["half"], os.O_CREATE|os.O_WRONLY))
 	must(writeTo(in("torn/.ctxfs-tmp-0123456789abcdef"), "x", os.O_CREATE|os.O_WRONLY))
 	must(os.MkdirAll(filepath.Join(dir, "home/0/.ctxfs/trash/coder.x.1"), 0o700))

@@ -129,22 +129,24 @@ func (w *world) control(l *ledger) {
 			file := w.session("pic") + "/" + c[0]
 			old, err := os.ReadFile(file)
 			if err == nil && round == 0 {
-				l.put(file, string(old), nil)
+				l.put(file, string(old), nil, 0)
 			}
+			begun := l.now()
 			err = l.did("write "+c[0], writeTo(file, c[1], os.O_CREATE|os.O_WRONLY|os.O_TRUNC))
-			l.put(file, c[1], err)
+			l.put(file, c[1], err, begun)
 		}
 	}
 	_ = l.did("inject", writeTo(w.session("pic")+"/context/injections.jsonl", `{"target":"model","injection_point":"system_prompt"}`+"\n", os.O_WRONLY|os.O_APPEND))
 	_ = l.did("unlink summary", os.Remove(w.session("pic")+"/context/summary.md"))
 	delete(l.files, w.session("pic")+"/context/summary.md")
+	delete(l.puts, w.session("pic")+"/context/summary.md")
 }
 
 // plain works on the files that are agents' own.
 func (w *world) plain(l *ledger) {
 	dir := w.session("pic") + "/context/pinned/"
 	if err := l.did("write pinned", writeTo(dir+"a.md", "pinned a\n", os.O_CREATE|os.O_WRONLY)); err == nil {
-		l.put(dir+"a.md", "pinned a\n", nil)
+		l.put(dir+"a.md", "pinned a\n", nil, 0)
 	}
 	if l.did("write pinned", writeTo(dir+"b.tmp", "pinned b\n", os.O_CREATE|os.O_WRONLY)) == nil {
 		_ = l.did("rename pinned", os.Rename(dir+"b.tmp", dir+"b.md"))
@@ -166,7 +168,7 @@ func (w *world) cold(l *ledger) {
 	time.Sleep(20 * time.Millisecond)
 	_ = l.did("archive", w.command("session", "archive", w.session("new")))
 	_ = l.did("restore", w.command("session", "restore", w.session("cold")))
-	text := lines("new-big", 60, 300)
+	text := lines("new-big", w.bulk, 300)
 	err := l.did("write big", writeTo(w.session("new")+"/messages.jsonl", text, os.O_WRONLY|os.O_APPEND))
 	l.wrote("new", "new-big", err, strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")...)
 	if list := l.logs["new"]["new-big"]; len(list) > 0 {

@@ -28,12 +28,13 @@ type world struct {
 	h      ptrace.Handler
 	calls  []string
 	daemon *ptrace.Process
+	bulk   int // lines that are written in one piece, 2.7 kB each
 }
 
 // newWorld copies a store. h, when not nil, is told of the calls of all programs.
 func newWorld(t testing.TB, dir, template string, h func(store string) ptrace.Handler, calls []string) *world {
 	t.Helper()
-	w := &world{t: t, store: filepath.Join(dir, "store"), point: filepath.Join(dir, "ctx"), calls: calls}
+	w := &world{t: t, store: filepath.Join(dir, "store"), point: filepath.Join(dir, "ctx"), calls: calls, bulk: 60}
 	if err := os.MkdirAll(w.point, 0o755); err != nil {
 		t.Fatal(err)
 	}

@@ -20,6 +20,7 @@ type Call struct {
 	Path string // of the file that it is about, as far as can be told; "": none
 	To   string // of the second one, of a rename or a link
 	Size uint64 // bytes that it asks to move
+	Gone bool   // the file that it has open has no name any more
 	regs unix.PtraceRegs
 }
 
@@ -34,6 +35,7 @@ func (c *Call) fill(k kind) {
 		c.Path = c.pathAt(c.Args[k.fd], c.Args[k.path])
 	case k.fd >= 0:
 		c.Path = c.fdPath(c.Args[k.fd])
+		c.Path, c.Gone = strings.CutSuffix(c.Path, " (deleted)")
 	}
 	if k.to >= 0 {
 		c.To = c.pathAt(c.Args[k.to], c.Args[k.to+1])
@@ -51,7 +53,7 @@ func (c *Call) fdPath(fd uint64) string {
 		name = fmt.Sprintf("fd/%d", int32(fd))
 	}
 	p, _ := os.Readlink(fmt.Sprintf("/proc/%d/%s", c.Tid, name)) // none: no file
-	return strings.TrimSuffix(p, " (deleted)")
+	return p
 }
 
 func (c *Call) pathAt(fd, ptr uint64) string {
