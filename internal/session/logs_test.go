@@ -76,6 +76,22 @@ func TestTornLogs(t *testing.T) {
 	}
 }
 
+// TestHole: a line that a power loss made zeros of is set aside, with an event; those around it stay.
+func TestHole(t *testing.T) {
+	x := newSession(t)
+	hole := strings.Repeat("\x00", 5000)
+	plant(t, x, Messages, asks("First words.")+"\n"+hole+"\n"+asks("Last words.")+"\n")
+	if got, want := logText(t, x, Messages), asks("First words.")+"\n"+asks("Last words.")+"\n"; got != want {
+		t.Errorf("the log has %q", got)
+	}
+	if got := quarantined(t, x); len(got) != 1 || !strings.Contains(got[0], hole) {
+		t.Errorf("%d pieces are in quarantine", len(got))
+	}
+	if lines := eventLines(t, x); len(lines) == 0 || !strings.Contains(lines[0], "ctxfs.line.quarantined") || !strings.Contains(lines[0], "a hole") {
+		t.Errorf("events: %q", lines)
+	}
+}
+
 // TestTornStays: when the torn line cannot be set aside, the log is left as it is, and looking still works.
 func TestTornStays(t *testing.T) {
 	x := newSession(t)

@@ -155,7 +155,7 @@ func TestManyBudgets(t *testing.T) {
 
 // TestBadLines: lines that were damaged past ctxfs hide nothing else, and are accounted for.
 func TestBadLines(t *testing.T) {
-	for name, bad := range map[string]string{"text": "no object", "empty": "", "NULs": strings.Repeat("\x00", 5000), "two objects": `{"role":"user"}{"role":"user"}`, "not UTF-8": "\xff\xfe",
+	for name, bad := range map[string]string{"text": "no object", "empty": "", "two objects": `{"role":"user"}{"role":"user"}`, "not UTF-8": "\xff\xfe",
 		"torn": `{"role":"user","content":"abc`, "null": "null"} {
 		t.Run(name, func(t *testing.T) {
 			x := newSession(t)
