@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz fault bench bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install install-deps demo test race lint fuzz fault powerloss bench bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -48,6 +48,11 @@ fuzz:
 FAULT ?= .
 fault: install-deps
 	CTXFS_FAULT='$(FAULT)' $(GO) test -count=1 -timeout 6h -run TestEverySyscall -v ./tests/fault
+
+# The power cut after every POWERth operation of a recorded work, with all that may be lost then: an hour for 2.
+POWER ?= 2
+powerloss: install-deps
+	CTXFS_POWER=$(POWER) $(GO) test -count=1 -timeout 6h -run TestPowerLoss -v ./tests/fault
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
