@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -75,6 +76,7 @@ type mount struct {
 	wrap         []string // a command that runs the daemon
 	cmd          *exec.Cmd
 	log          *strings.Builder // what the daemon printed
+	crashes      bool             // workers are killed
 	baseFDs      int
 }
 
@@ -128,9 +130,28 @@ func (m *mount) openLogs() int {
 	})
 }
 
+// worker is the process that serves the mount. m.cmd is its supervisor: killing that ends both, and Wait waits for both, since
+// both hold the pipe of their log.
+func (m *mount) worker() int {
+	m.t.Helper()
+	pid, err := strconv.Atoi(m.status("worker"))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return pid
+}
+
+// status gives a value of the status file.
+func (m *mount) status(key string) string {
+	m.t.Helper()
+	_, rest, _ := strings.Cut("\n"+read(m.t, filepath.Join(m.point, "status")), "\n"+key+": ")
+	value, _, _ := strings.Cut(rest, "\n")
+	return value
+}
+
 func (m *mount) countFDs(is func(target string) bool) int {
 	m.t.Helper()
-	dir := fmt.Sprintf("/proc/%d/fd", m.cmd.Process.Pid)
+	dir := fmt.Sprintf("/proc/%d/fd", m.worker())
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		m.t.Fatal(err)
@@ -166,7 +187,7 @@ func (m *mount) checkFDs() {
 		}
 		time.Sleep(10 * time.Millisecond) // RELEASE comes after close(2) returned
 	}
-	out, _ := exec.Command("ls", "-l", fmt.Sprintf("/proc/%d/fd", m.cmd.Process.Pid)).CombinedOutput()
+	out, _ := exec.Command("ls", "-l", fmt.Sprintf("/proc/%d/fd", m.worker())).CombinedOutput()
 	m.t.Errorf("the daemon leaks file descriptors: %d at the start, %d now (%d of them logs)\n%s", m.baseFDs, m.fds(), logs, out)
 }
 
@@ -182,6 +203,9 @@ func (m *mount) stop() {
 	case err := <-done:
 		if err != nil {
 			m.t.Errorf("the daemon did not end cleanly: %v\n%s", err, m.log)
+		}
+		if !m.crashes && strings.Contains(m.log.String(), "starting another") {
+			m.t.Errorf("a worker died:\n%s", m.log)
 		}
 	case <-time.After(10 * time.Second):
 		_ = m.cmd.Process.Kill()

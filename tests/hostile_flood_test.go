@@ -15,7 +15,7 @@ import (
 
 // memory is what the daemon has in RAM, in bytes.
 func (w *world) memory() int64 {
-	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.cmd.Process.Pid))
+	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.worker()))
 	must(w.t, err)
 	_, rest, _ := strings.Cut(string(data), "VmRSS:")
 	kb, err := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)

@@ -232,7 +232,7 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 func procAttacks() []attack {
-	pid := func(w *world) int { return w.cmd.Process.Pid }
+	pid := func(w *world) int { return w.worker() }
 	return []attack{
 		{"the daemon in /proc", "read `environ`, `mem`, `maps`, `auxv`, `fdinfo/0`, `io`, `syscall` of the daemon", "EACCES", all(func(w *world) (errs []error) {
 			for _, f := range []string{"environ", "mem", "maps", "auxv", "fdinfo/0", "io", "syscall"} {

@@ -404,7 +404,7 @@ func TestSocketDescriptorsRunOut(t *testing.T) {
 	m := newCoder(t)
 	c := m.client()
 	c.wantTypes("start, error EHOSTDOWN, done error", "op", "send", "id", "m1", "input", "x")
-	pid := m.cmd.Process.Pid
+	pid := m.worker()
 	var old unix.Rlimit
 	few := unix.Rlimit{Cur: uint64(m.fds() + 12), Max: 1 << 16}
 	if err := unix.Prlimit(pid, unix.RLIMIT_NOFILE, nil, &old); err != nil {

@@ -157,17 +157,20 @@ func (m *mount) helper() string {
 func killDaemon(t *testing.T, point string) {
 	t.Helper()
 	status, err := asNobody("cat", point+"/status").Output()
-	_, rest, _ := strings.Cut(string(status), "\npid: ")
-	line, _, _ := strings.Cut(rest, "\n")
-	pid, aerr := strconv.Atoi(line)
-	if err != nil || aerr != nil {
-		t.Fatalf("status: %s, %v", status, err)
+	var pids [2]int
+	for i, key := range []string{"\npid: ", "\nworker: "} {
+		_, rest, _ := strings.Cut(string(status), key)
+		line, _, _ := strings.Cut(rest, "\n")
+		var aerr error
+		if pids[i], aerr = strconv.Atoi(line); err != nil || aerr != nil {
+			t.Fatalf("status: %s, %v", status, err)
+		}
 	}
-	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+	if err := syscall.Kill(pids[0], syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
 	for range 400 {
-		if syscall.Kill(pid, 0) != nil {
+		if syscall.Kill(pids[0], 0) != nil && syscall.Kill(pids[1], 0) != nil {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -4,16 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync/atomic"
-	"syscall"
 
-	"ctxfs/internal/fsnode"
 	"ctxfs/internal/mounts"
-	"ctxfs/internal/serve"
 	"ctxfs/internal/session"
 
 	"github.com/spf13/cobra"
@@ -111,19 +106,22 @@ func (m *mountFlags) readOptions() error {
 }
 
 func (m *mountFlags) run(cmd *cobra.Command, point string) error {
+	if isWorker() {
+		return m.work(point)
+	}
 	point = mounts.Real(point)
-	if err := mounts.Check(point); err != nil {
+	if err := m.check(point); err != nil {
 		return withMkdirHint(err, point)
 	}
 	if err := mounts.Overlap(m.store, point); err != nil {
 		return err
 	}
-	if m.background && os.Getenv(readyEnv) == "" {
+	if m.background && os.Getenv(readyEnv) == "" && !renewed() {
 		return inBackground(cmd, m.store)
 	}
 	err := obeyQuotas()
 	if err == nil {
-		err = m.serve(cmd, point)
+		err = m.supervise(cmd, point)
 	}
 	tellReady(err)
 	return err
@@ -136,57 +134,14 @@ func withMkdirHint(err error, point string) error {
 	return err
 }
 
-// serve mounts and serves until the mount is gone.
-func (m *mountFlags) serve(cmd *cobra.Command, point string) error {
-	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version})
-	if err != nil {
-		return err
+// check looks at the mountpoint. What a daemon that was killed left there is taken away.
+func (m *mountFlags) check(point string) error {
+	if renewed() {
+		return nil
 	}
-	defer store.Close()
-	_ = session.SweepMemory()             // what cannot be removed is no reason not to mount
-	syscall.Umask(0)                      // the kernel has applied the umask of whoever makes a file
-	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
-		return err
+	err := mounts.Check(point)
+	if errors.Is(err, mounts.ErrStale) && mounts.Free(point) == nil {
+		err = mounts.Check(point)
 	}
-	hub := serve.New(store, serve.DefaultLimits())
-	defer hub.Close()
-	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Options: m.kernel, Version: version, Debug: m.debug, Sockets: hub})
-	if err != nil {
-		return err
-	}
-	server, err := fs.Mount()
-	if err != nil {
-		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
-	}
-	asked, stop := unmountOnSignal(fs, point)
-	defer stop()
-	go server.Serve()
-	if err := fs.WaitMount(server); err != nil && !asked.Load() { // a mount that is gone again is not waited for in vain
-		return err
-	}
-	if !m.background {
-		fmt.Fprintf(cmd.ErrOrStderr(), "ctxfs: serving %s at %s; end with Ctrl-C or: ctxfs umount %s\n", m.store, point, point)
-	}
-	tellReady(nil)
-	store.Warm()
-	server.Wait()
-	return nil
-}
-
-// unmountOnSignal unmounts at SIGINT and SIGTERM. While files are open the kernel refuses; then the mount is
-// detached: open files go on to work until they are closed, and no new ones come. asked tells that there was one.
-func unmountOnSignal(fs *fsnode.FS, point string) (asked *atomic.Bool, stop func()) {
-	c := make(chan os.Signal, 1)
-	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
-	asked = &atomic.Bool{}
-	go func() {
-		for range c {
-			asked.Store(true)
-			fs.Quiet() // sockets keep the mount busy
-			if mounts.Unmount(point, false) != nil {
-				_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
-			}
-		}
-	}()
-	return asked, func() { signal.Stop(c); close(c) }
+	return err
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"ctxfs/internal/keep"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
@@ -37,7 +38,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(newMount(), newUmount(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newGC(), newVerify(), newVersion())
+	root.AddCommand(newMount(), newUmount(), newUpgrade(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newGC(), newVerify(), newVersion())
 	return root
 }
 
@@ -90,7 +91,14 @@ func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(stderr, "ctxfs:", printable(err.Error()))
+	if !isWorker() { // a worker has told its supervisor
+		fmt.Fprintln(stderr, "ctxfs:", printable(err.Error()))
+	}
+	return codeOf(err)
+}
+
+// codeOf gives the code of an error.
+func codeOf(err error) int {
 	var rule *session.Error
 	var p problems
 	var child childError
@@ -167,7 +175,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "show the version", Example: "  ctxfs version --json", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := map[string]string{"version": version}
+			v := map[string]string{"version": version, "open_files": keep.Layout}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				v["go"] = info.GoVersion
 			}

@@ -153,7 +153,10 @@ func fileSize(f *os.File) (int64, error) {
 }
 
 // Commit appends whole lines in one piece. After an error nothing of them is in the log.
-func (l *Log) Commit(lines []byte) error {
+func (l *Log) Commit(lines []byte) error { return l.commit(lines, nil) }
+
+// commit is Commit for a writer, which may be nil.
+func (l *Log) commit(lines []byte, w *Writer) error {
 	if l.torn != nil {
 		return l.torn
 	}
@@ -161,6 +164,11 @@ func (l *Log) Commit(lines []byte) error {
 	defer l.mu.Unlock()
 	if err := l.takeBack(); err != nil {
 		return err
+	}
+	if w != nil {
+		if lines = w.begin(lines); len(lines) == 0 {
+			return nil
+		}
 	}
 	n := 0
 	err := thread.As(l.owner, func() (err error) {

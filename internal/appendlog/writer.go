@@ -13,6 +13,9 @@ type Writer struct {
 	partial []byte // the unfinished line
 	// ended is set when Flush committed a line that lacked its '\n': one that still comes belongs to that line.
 	ended bool
+
+	journal Journal // nil: none
+	begun   begun
 }
 
 // NewWriter starts a writer on l.
@@ -42,7 +45,7 @@ func (w *Writer) Write(data []byte) error {
 	}
 	good, err := goodLines(whole)
 	if good > 0 {
-		if cerr := w.log.Commit(whole[:good]); cerr != nil {
+		if cerr := w.log.commit(whole[:good], w); cerr != nil {
 			w.ended = ended
 			return cerr // nothing of data was taken: the writer can try again with the same bytes
 		}
@@ -99,7 +102,7 @@ func (w *Writer) Flush() error {
 	if err := record.Check(w.partial); err != nil {
 		return err
 	}
-	if err := w.log.Commit(append(w.partial, '\n')); err != nil {
+	if err := w.log.commit(append(w.partial, '\n'), w); err != nil {
 		return err
 	}
 	w.partial, w.ended = nil, true

@@ -9,7 +9,6 @@ import (
 
 	"ctxfs/internal/thread"
 
-	"github.com/hanwen/go-fuse/v2/fuse"
 	"golang.org/x/sys/unix"
 )
 
@@ -23,20 +22,17 @@ const backlog = 128
 // gives, while /dev/fuse stays open in the same file table: such a process cannot die. So fn runs on a thread of its own,
 // with a file table of its own in which /dev/fuse is closed. When the others are killed, /dev/fuse is closed for good, the
 // kernel ends the connection, and the wait.
-func apart(fn func() error) error {
+func (f *FS) apart(fn func() error) error {
 	return thread.Run(func() error {
 		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 			return err
 		}
-		if err := closeFUSE(); err != nil {
+		if err := closeFUSE(f.opt.Supervisor); err != nil {
 			return err
 		}
 		return fn()
 	})
 }
-
-// WaitMount returns when the mount is ready. go-fuse opens a file in it for that.
-func (f *FS) WaitMount(server *fuse.Server) error { return apart(server.WaitMount) }
 
 // bind binds and listens at name in the mount's own folder of sockets; s.mu is held. Descriptors that are made apart are
 // in no table but the thread's, which ends: the socket is handed over by another one.
@@ -46,7 +42,7 @@ func (s *sockets) bind(name string) (*net.UnixListener, error) {
 		return nil, err
 	}
 	defer unix.Close(pair[0])
-	err = apart(func() error { return s.bindApart(name, pair[1]) })
+	err = s.fs.apart(func() error { return s.bindApart(name, pair[1]) })
 	unix.Close(pair[1])
 	if err != nil {
 		return nil, fmt.Errorf("bind %s: %w", name, err)
@@ -86,8 +82,14 @@ func (s *sockets) bindApart(name string, to int) error {
 	return unix.Sendmsg(to, []byte{1}, unix.UnixRights(fd), nil, 0)
 }
 
-// closeFUSE closes this thread's /dev/fuse. Nothing else: the runtime may need its own.
-func closeFUSE() error {
+// closeFUSE closes this thread's /dev/fuse, and the socket by whose end a supervisor knows that the others are gone. Nothing
+// else: the runtime may need its own.
+func closeFUSE(supervisor int) error {
+	if supervisor > 0 {
+		if err := unix.Close(supervisor); err != nil {
+			return err
+		}
+	}
 	const fds = "/proc/thread-self/fd"
 	entries, err := os.ReadDir(fds)
 	if err != nil {

@@ -96,7 +96,7 @@ func (f *FS) status() ([]byte, error) {
 		key   string
 		value any
 	}{
-		{"version", f.opt.Version}, {"store", f.store.Path()}, {"mountpoint", f.opt.Mountpoint}, {"pid", os.Getpid()},
+		{"version", f.opt.Version}, {"store", f.store.Path()}, {"mountpoint", f.opt.Mountpoint}, {"pid", f.pid()}, {"worker", os.Getpid()}, {"workers", f.workers()}, {"program", f.opt.Program},
 		{"uptime_seconds", int64(time.Since(f.started).Seconds())}, {"budget", f.store.Budget()}, {"tokenizer", f.store.Tokenizer()},
 		{"log_reads", reads}, {"sessions", sessions}, {"temp_sessions", f.store.Temporary()}, {"open_files", f.handles.count()}, {"connections", conns},
 		{"appends", s.Appends.Load()}, {"appended_bytes", s.AppendedBytes.Load()}, {"quarantined", s.Quarantined.Load()},
@@ -105,4 +105,20 @@ func (f *FS) status() ([]byte, error) {
 		fmt.Fprintf(&b, "%s: %v\n", kv.key, kv.value)
 	}
 	return []byte(b.String()), nil
+}
+
+// pid is the process that ends last: the supervisor, where there is one.
+func (f *FS) pid() int {
+	if f.opt.Supervisor > 0 {
+		return os.Getppid()
+	}
+	return os.Getpid()
+}
+
+// workers is how many processes have served the mount.
+func (f *FS) workers() uint64 {
+	if f.region == nil {
+		return 1
+	}
+	return f.region.Workers()
 }

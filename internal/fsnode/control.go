@@ -9,11 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// writeControlOnce is writeControl, unless a process before this one did the same.
+func (f *FS) writeControlOnce(h *handle, in *fuse.WriteIn, data []byte) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if st, done := h.carried(in.Unique); done {
+		return status(st)
+	}
+	h.request = in.Unique
+	err := f.writeControl(h, in, data)
+	f.noteControl(h, in.Unique, in.Offset, errno(err))
+	return err
+}
+
 // writeControl takes bytes for a control file that is open. What is complete is judged, and stands in the file, at
 // once: a shell hears of a refusal at write(2), not only at close(2). h's lock is taken.
 func (f *FS) writeControl(h *handle, in *fuse.WriteIn, data []byte) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	off := int(in.Offset)
 	if h.add {
 		off = len(h.data) // what is written since the last commit
@@ -53,7 +64,9 @@ func (f *FS) commit(h *handle, by session.Caller, closing bool) error {
 	}
 	name := f.tree.specs[h.node.kind].file
 	if h.add {
-		err = x.AppendControl(name, h.data, by)
+		if !h.appended(x, name) {
+			err = x.AppendControl(name, h.data, by)
+		}
 		h.data = nil
 		_ = f.handles.hold(h, 0) // fewer bytes are never refused
 	} else {

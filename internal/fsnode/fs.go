@@ -1,12 +1,14 @@
 package fsnode
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"ctxfs/internal/keep"
 	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -19,8 +21,11 @@ type Options struct {
 	AllowOther bool     // users other than the daemon's may use the mount
 	Options    []string // further mount(2) options, as "noexec"
 	Version    string
+	Program    string // where this program was started from
 	Debug      bool
 	Sockets    Sockets // nil: no sockets
+	Kept       Kept
+	Supervisor int // descriptor of the socket to one; 0: none
 }
 
 // FS is the file system: every request of the kernel's is a method.
@@ -35,6 +40,9 @@ type FS struct {
 	sockets *sockets
 	server  *fuse.Server
 	started time.Time
+
+	region *keep.Region      // nil: what is open ends with this process
+	opened map[uint64]uint64 // file handles by the request that opened them, of the process before this one
 
 	backMu      sync.Mutex // protects backings; nothing is locked under it
 	backings    map[uint64]*backing
@@ -62,6 +70,9 @@ func New(store *session.Store, opt Options) (*FS, error) {
 		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}}
 	fs.sockets = newSockets(fs)
 	table.evict = fs.evict
+	if err := fs.inherit(opt.Kept); err != nil {
+		return nil, errors.Join(fmt.Errorf("what another process left: %w", err), f.Close())
+	}
 	store.Changed, store.Ended = fs.changed, fs.ended
 	return fs, nil
 }
@@ -70,10 +81,7 @@ func New(store *session.Store, opt Options) (*FS, error) {
 func (f *FS) String() string { return "ctxfs" }
 
 // Init is called once the kernel speaks.
-func (f *FS) Init(s *fuse.Server) {
-	f.server = s
-	f.passthrough.Store(f.probePassthrough())
-}
+func (f *FS) Init(s *fuse.Server) { f.server = s }
 
 // Forget takes back lookups. Ids of generated files found by name, of sockets, of temporary sessions, and of plain files that
 // were removed, are forgotten: all others are computed.

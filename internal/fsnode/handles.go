@@ -6,6 +6,7 @@ import (
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/beneath"
+	"ctxfs/internal/keep"
 	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -34,9 +35,12 @@ type handle struct {
 
 	log     *appendlog.Log
 	sess    *session.Session
-	writers map[uint64]*appendlog.Writer // by lock owner; mu protects them
-	backed  bool                         // counts among the users of the log's backing
-	direct  bool                         // and keeps the log out of passthrough mode
+	writers map[uint64]*logWriter // by lock owner; mu protects them
+	backed  bool                  // counts among the users of the log's backing
+	direct  bool                  // and keeps the log out of passthrough mode
+
+	slot    *keep.Handle // nil: not kept for the next process
+	request uint64       // the one that changes the control file now
 }
 
 // plainHandle is that of a plain file, which it takes over.
@@ -77,6 +81,7 @@ func (h *handle) endedAttr(a *fuse.Attr) error {
 // handles numbers what is open.
 type handles struct {
 	quotas *quotas
+	region *keep.Region // gives the numbers; nil: next does
 
 	mu   sync.RWMutex // protects what is below; nothing is locked under it
 	next uint64
@@ -94,7 +99,9 @@ func (hs *handles) add(uid uint32, h *handle) (uint64, error) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	fh := hs.next
-	hs.next++
+	if hs.next++; hs.region != nil {
+		fh = hs.region.NextFh()
+	}
 	hs.open[fh] = h
 	return fh, nil
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 
-	"ctxfs/internal/appendlog"
 	"ctxfs/internal/thread"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -68,7 +67,7 @@ func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fu
 		}
 		f.touch(h.node)
 	default:
-		err = f.writeControl(h, in, data)
+		err = f.writeControlOnce(h, in, data)
 	}
 	if err != nil {
 		return 0, errno(err)
@@ -87,10 +86,13 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	w := h.writers[in.LockOwner]
 	if w == nil {
 		if h.writers == nil {
-			h.writers = map[uint64]*appendlog.Writer{}
+			h.writers = map[uint64]*logWriter{}
 		}
-		w = h.log.NewWriter()
+		w = f.newWriter(h, in.LockOwner)
 		h.writers[in.LockOwner] = w
+	}
+	if st, done := w.start(in.Unique); done {
+		return status(st)
 	}
 	if h.sess.Over() {
 		return unix.ESTALE // the line would be nowhere
@@ -102,6 +104,7 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	defer f.settleLog(h)
 	before := h.log.Size()
 	err := w.Write(data)
+	w.finish(f.region, errno(err))
 	if n := h.log.Size() - before; n > 0 {
 		h.sess.Appended(f.tree.specs[h.node.kind].name, int(n))
 	} else if err != nil {
@@ -149,7 +152,11 @@ func (f *FS) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 		if w == nil || w.Pending() == 0 {
 			return fuse.OK
 		}
+		if st, done := w.start(in.Unique); done {
+			return st
+		}
 		err := w.Flush()
+		w.finish(f.region, errno(err))
 		f.settleLog(h)
 		h.sess.Appended(f.tree.specs[h.node.kind].name, 0)
 		return errno(err)
@@ -172,6 +179,7 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	}
 	h.mu.Lock()
 	for _, w := range h.writers {
+		w.start(in.Unique)
 		w.Close()
 	}
 	h.mu.Unlock()

@@ -1,8 +1,6 @@
 package fsnode
 
 import (
-	"os"
-
 	"ctxfs/internal/beneath"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -14,21 +12,17 @@ const tempPrefix = beneath.TempPrefix
 // maxWrite is the largest request: one write(2) of up to this many bytes arrives in one piece.
 const maxWrite = 1 << 20
 
-// Mount mounts f at its mountpoint and gives the server; its Serve method serves until it is unmounted.
-func (f *FS) Mount() (*fuse.Server, error) {
-	root := os.Geteuid() == 0
-	return fuse.NewServer(f, f.opt.Mountpoint, &fuse.MountOptions{
-		AllowOther:  f.opt.AllowOther,
-		Options:     append([]string{"default_permissions"}, f.opt.Options...),
-		FsName:      f.store.Path(),
-		Name:        "ctxfs",
-		MaxWrite:    maxWrite,
-		Debug:       f.opt.Debug,
-		DirectMount: root,
+// MaxRead is the largest READ in bytes, an option of the mount.
+const MaxRead = maxWrite
+
+func (f *FS) mountOptions() *fuse.MountOptions {
+	return &fuse.MountOptions{
+		MaxWrite: maxWrite,
+		Debug:    f.opt.Debug,
 		ExtraCapabilities: fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_ATOMIC_O_TRUNC |
 			fuse.CAP_HAS_RESEND | fuse.CAP_HANDLE_KILLPRIV_V2,
 		MaxStackDepth: 1,
-	})
+	}
 }
 
 // StatFs gives the numbers of the file system that holds the store, or in temporary sessions of that in memory.

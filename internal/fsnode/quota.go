@@ -79,6 +79,15 @@ func (q *quotas) open(uid uint32, bytes int64) error {
 	return nil
 }
 
+// restore counts a file that was open before this process: it stays open.
+func (q *quotas) restore(uid uint32, bytes int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	h := q.of(uid)
+	h.open++
+	h.bytes += bytes
+}
+
 // grow counts more bytes of an open file, or fewer. What the user cannot have is ENOBUFS.
 func (q *quotas) grow(uid uint32, bytes int64) error {
 	q.mu.Lock()

@@ -43,6 +43,8 @@ type table struct {
 	file  *os.File // nil: not kept
 	rows  int      // lines in the file
 
+	mem *kernelTable // what only the kernel still knows; nil: not kept
+
 	held int    // who gives out many numbers and writes them at the end
 	out  []byte // what is still to be written
 
@@ -124,15 +126,8 @@ func (t *table) compact() error {
 
 // replay takes one line of the file: `num kind parent name`, the name quoted. A line that a crash tore is passed over.
 func (t *table) replay(line string) {
-	parts := strings.SplitN(line, " ", 4)
-	if len(parts) != 4 {
-		return
-	}
-	num, err1 := strconv.ParseUint(parts[0], 10, 40)
-	k, err2 := strconv.ParseUint(parts[1], 10, 8)
-	parent, err3 := strconv.ParseUint(parts[2], 10, 64)
-	name, err4 := strconv.Unquote(parts[3])
-	if err1 != nil || err2 != nil || err3 != nil || err4 != nil {
+	num, e, ok := parseEntry(line)
+	if !ok {
 		return
 	}
 	t.next = max(t.next, num+1)
@@ -140,14 +135,33 @@ func (t *table) replay(line string) {
 		delete(t.ids, tableKey{old.parent, old.name})
 		delete(t.byID, num)
 	}
-	if k == 0 { // it was removed
+	if e.kind == 0 { // it was removed
 		return
 	}
-	t.byID[num] = &entry{kind: kind(k), parent: parent, name: name}
-	t.ids[tableKey{parent, name}] = num
+	t.byID[num] = e
+	t.ids[tableKey{e.parent, e.name}] = num
+}
+
+func parseEntry(line string) (num uint64, e *entry, ok bool) {
+	parts := strings.SplitN(line, " ", 4)
+	if len(parts) != 4 {
+		return 0, nil, false
+	}
+	num, err1 := strconv.ParseUint(parts[0], 10, 40)
+	k, err2 := strconv.ParseUint(parts[1], 10, 8)
+	parent, err3 := strconv.ParseUint(parts[2], 10, 64)
+	name, err4 := strconv.Unquote(parts[3])
+	return num, &entry{kind: kind(k), parent: parent, name: name}, err1 == nil && err2 == nil && err3 == nil && err4 == nil
 }
 
 func (t *table) write(num uint64, e *entry) {
+	if t.mem != nil && t.mem.rows > 2*t.mem.live+maxRows {
+		_ = t.rewrite() // what is lost is ESTALE after a crash
+	}
+	if e.kind.passing() {
+		t.mem.add(num, e)
+		return
+	}
 	if t.file != nil && num < firstTemp {
 		t.out = appendEntry(t.out, num, e)
 		t.rows++
@@ -185,11 +199,9 @@ func (t *table) id(k kind, parent uint64, name string) uint64 {
 	e := &entry{kind: k, parent: parent, name: strings.Clone(name)} // it may be a part of a whole listing
 	num, key.name = t.number(e), e.name
 	t.byID[num], t.ids[key] = e, num
-	switch {
-	case k == kNamed:
+	t.write(num, e)
+	if k == kNamed {
 		t.crowd(parent, num)
-	case !k.passing():
-		t.write(num, e)
 	}
 	return num<<8 | uint64(k)
 }
@@ -265,6 +277,7 @@ func (t *table) remove(parent uint64, name string) {
 	if num, ok := t.ids[tableKey{parent, name}]; ok {
 		delete(t.ids, tableKey{parent, name})
 		t.write(num, &entry{})
+		t.mem.unname(num, t.byID[num])
 		t.unnamed(num)
 	}
 }
@@ -278,6 +291,7 @@ func (t *table) become(parent uint64, name string, target uint64) {
 		t.byID[num].alias = target
 		delete(t.ids, key)
 		t.write(num, &entry{})
+		t.mem.unname(num, t.byID[num])
 		t.unnamed(num)
 	}
 }
@@ -305,6 +319,7 @@ func (t *table) forget(num, n uint64) {
 		return
 	}
 	t.drop(num, e)
+	t.mem.drop(num, e)
 	if named {
 		delete(t.ids, tableKey{e.parent, e.name})
 	}

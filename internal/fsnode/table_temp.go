@@ -10,10 +10,12 @@ func inMemory(id uint64) bool { return id>>8 >= firstTemp }
 func (t *table) number(e *entry) uint64 {
 	if !inMemory(e.parent) && kind(e.parent) != kTemps {
 		t.next++
+		t.mem.gave(0, t.next)
 		return t.next - 1
 	}
 	num := t.temp
 	t.temp++
+	t.mem.gave(1, t.temp)
 	e.temp = num
 	if e.kind != kSession {
 		up := t.byID[e.parent>>8]

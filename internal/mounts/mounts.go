@@ -114,6 +114,14 @@ func Stale(point string) error {
 	return nil
 }
 
+// Free takes a stale mountpoint away, if it is one of ctxfs's: whoever still has files open there sees ENOTCONN.
+func Free(point string) error {
+	if m, ok, err := At(point); err != nil || !ok || m.Point != Real(point) {
+		return fmt.Errorf("%s: not a mount of ctxfs", point)
+	}
+	return Unmount(point, true)
+}
+
 // FreeCommand is what frees a stale mountpoint.
 func FreeCommand(point string) string {
 	if os.Geteuid() == 0 {

@@ -132,6 +132,9 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	}
 	var torn func() error
 	l, err := appendlog.NewAfter(prefix, f, func(data []byte, why error) error {
+		if u := x.store.host().Unfinished; u != nil && u(x, name) {
+			return nil
+		}
 		where, err := x.store.setAside(x, data) // before it is cut off: a crash in between leaves it twice, never nowhere
 		torn = func() error { return x.quarantined(name, len(data), why, where, err) }
 		return err

@@ -34,6 +34,8 @@ type Options struct {
 	Now       func() time.Time // nil: time.Now
 
 	MemoryBytes int64 // room for one user's temporary sessions; 0: DefaultMemory
+
+	Lock *os.File // the store's lock, as LockFile gives it, when this process was handed it; nil: it is taken
 }
 
 // Store is an open store. It is safe for concurrent use.
@@ -50,6 +52,9 @@ type Store struct {
 	// Changed, when set before use, is told of each file of a session that changed other than by a write of the
 	// kernel's: name is relative to the session ("events.jsonl").
 	Changed func(s *Session, name string)
+	// Unfinished, when set, tells that the torn end of a log is of a write that will be made again: it is cut off, and not
+	// kept. To be set while nobody else uses the store.
+	Unfinished func(s *Session, log string) bool
 	// Ended, when set before use, is told of each temporary session that ended, with the name that it had.
 	Ended func(c *Container, name string)
 
@@ -166,7 +171,14 @@ func storeMode(system bool) uint32 {
 	return 0o700
 }
 
+// LockFile is the file whose lock the store holds: whoever has it too holds the lock beyond this process's end.
+func (s *Store) LockFile() *os.File { return s.lock }
+
 func (s *Store) takeLock() error {
+	if s.opt.Lock != nil {
+		s.lock = s.opt.Lock
+		return nil
+	}
 	f, err := s.dir.OpenFile(path.Join(StateDir, "lock"), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return err

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"syscall"
+
+	"ctxfs/internal/fsnode"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/supervise"
+
+	"github.com/spf13/cobra"
+)
+
+// renewEnv holds the supervise.State of the program whose place this one takes.
+const renewEnv = "CTXFS_RENEW"
+
+// renewed tells whether this program takes the place of another one in the same process.
+func renewed() bool { return os.Getenv(renewEnv) != "" }
+
+// supervise mounts, and keeps a worker running that serves the mount, until that is taken away.
+func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
+	var from supervise.State
+	if text := os.Getenv(renewEnv); text != "" {
+		if err := json.Unmarshal([]byte(text), &from); err != nil {
+			return fmt.Errorf("%s: %w", renewEnv, err)
+		}
+		os.Unsetenv(renewEnv)
+	}
+	store, err := filepath.Abs(m.store)
+	if err != nil {
+		return err
+	}
+	m.store = store
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
+		return err
+	}
+	say := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "ctxfs:", text) }
+	quit, renew := make(chan os.Signal, 1), make(chan os.Signal, 1)
+	signal.Notify(quit, syscall.SIGINT, syscall.SIGTERM)
+	signal.Notify(renew, syscall.SIGHUP)
+	mounted := from.Worker != 0
+	s := &supervise.Supervisor{Log: say, Quit: quit, Renew: renew,
+		Command: func() *exec.Cmd { return m.workerCommand(program, point) },
+		Mount: func() (*os.File, error) {
+			dev, err := supervise.Mount(supervise.MountOptions{Point: point, Source: m.store, AllowOther: m.allowOther, Options: m.kernel, MaxRead: fsnode.MaxRead})
+			mounted = err == nil
+			return dev, err
+		},
+		Ready: func() {
+			if !m.background {
+				say(fmt.Sprintf("serving %s at %s; end with Ctrl-C or: ctxfs umount %s", m.store, point, point))
+			}
+			tellReady(nil)
+		},
+		Exec: func(st supervise.State) error { return m.renew(program, point, st) },
+	}
+	if from.Worker != 0 {
+		s.Ready = nil
+	}
+	err = s.Run(from)
+	if err != nil && mounted {
+		_ = mounts.Unmount(point, true) // nobody serves it any more; programs that have files open see ENOTCONN
+	}
+	var failure *supervise.Failure
+	if errors.As(err, &failure) {
+		return childError{text: failure.Text, code: failure.Code}
+	}
+	return err
+}
+
+// args are those of `ctxfs mount` for the same mount, wherever this process stands.
+func (m *mountFlags) args(point string) []string {
+	args := []string{"mount", point, "--store", m.store, "--budget", strconv.Itoa(m.budget)}
+	if m.tokenizer != "" {
+		args = append(args, "--tokenizer", m.tokenizer)
+	}
+	if m.allowOther {
+		args = append(args, "--allow-other")
+	}
+	if m.background {
+		args = append(args, "--background")
+	}
+	if m.debug {
+		args = append(args, "--debug")
+	}
+	for _, o := range m.kernel {
+		args = append(args, "-o", o)
+	}
+	return args
+}
+
+// workerCommand runs this same program as a worker. Keys that are pressed in a terminal are for the supervisor alone.
+func (m *mountFlags) workerCommand(program, point string) *exec.Cmd {
+	cmd := exec.Command("/proc/self/exe", m.args(point)...)
+	cmd.Args[0] = os.Args[0]
+	cmd.Env = append(os.Environ(), workerEnv+"="+program)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	return cmd
+}
+
+// renew runs the program that stands now where this one was started from, in this one's place. It is tried first: one that
+// does not run, or keeps open files in another way, would lose the mount.
+func (m *mountFlags) renew(program, point string, st supervise.State) error {
+	if err := canRenew(program); err != nil {
+		return err
+	}
+	text, err := json.Marshal(st)
+	if err != nil {
+		return err
+	}
+	env := append(os.Environ(), renewEnv+"="+string(text))
+	return syscall.Exec(program, append([]string{os.Args[0]}, m.args(point)...), env)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"ctxfs/internal/keep"
+	"ctxfs/internal/mounts"
+
+	"github.com/spf13/cobra"
+)
+
+func newUpgrade() *cobra.Command {
+	return &cobra.Command{
+		Use: "upgrade [MOUNTPOINT]", Short: "have a mount served by the program that is installed now; open files stay open",
+		Long: `Have the daemon of a mount run the program that stands now where it was started from. Nothing is unmounted: whoever
+uses the mount sees a pause of some milliseconds. Connections to sockets are closed; clients connect again.`,
+		Example: "  make install && ctxfs upgrade /ctx", Args: atMostOneArg,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			named := ""
+			if len(args) == 1 {
+				named = args[0]
+			}
+			point, err := pickMount(named)
+			if err != nil {
+				return err
+			}
+			before, after, err := upgrade(point)
+			if err == nil {
+				fmt.Fprintf(cmd.OutOrStdout(), "%s: ctxfs %s serves on in place of %s\n", point, after, before)
+			}
+			return err
+		},
+	}
+}
+
+// upgradeWait is how long a new program may take to serve.
+const upgradeWait = 20 * time.Second
+
+func upgrade(point string) (before, after string, err error) {
+	was, err := mounts.Status(point)
+	if err != nil {
+		return "", "", err
+	}
+	pid, err := strconv.Atoi(was["pid"])
+	if err != nil || was["program"] == "" {
+		return "", "", fmt.Errorf("%s: its daemon cannot be replaced while it runs: unmount and mount again", point)
+	}
+	if err := canRenew(was["program"]); err != nil {
+		return "", "", err
+	}
+	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+		return "", "", fmt.Errorf("process %d: %w", pid, err)
+	}
+	for end := time.Now().Add(upgradeWait); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		is, err := mounts.Status(point)
+		if err != nil {
+			return "", "", err
+		}
+		if is["workers"] != was["workers"] {
+			return was["version"], is["version"], nil
+		}
+	}
+	return "", "", fmt.Errorf("%s: its daemon did not take %s: its log says why", point, was["program"])
+}
+
+// canRenew tells, by an error, that a program cannot go on with a mount of this one.
+func canRenew(program string) error {
+	out, err := exec.Command(program, "version", "--json").Output()
+	if err != nil {
+		return fmt.Errorf("%s version: %w", program, err)
+	}
+	var v map[string]string
+	if err := json.Unmarshal(out, &v); err != nil {
+		return fmt.Errorf("%s version: %w", program, err)
+	}
+	if v["open_files"] != keep.Layout {
+		return fmt.Errorf("%s keeps open files in another way (%q, here %q): unmount and mount again", program, v["open_files"], keep.Layout)
+	}
+	return nil
+}

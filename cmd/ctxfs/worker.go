@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"ctxfs/internal/fsnode"
+	"ctxfs/internal/keep"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/serve"
+	"ctxfs/internal/session"
+	"ctxfs/internal/supervise"
+)
+
+// workerEnv tells `ctxfs mount` that it is a supervisor's worker: its value is where the program was started from.
+const workerEnv = "CTXFS_WORKER"
+
+// workerFD is the worker's socket to its supervisor.
+const workerFD = 3
+
+// lockFile is the name by which the supervisor holds the store's lock.
+const lockFile = "lock"
+
+func isWorker() bool { return os.Getenv(workerEnv) != "" }
+
+// work serves the mount of a supervisor until it is taken away. Why it cannot be served, the supervisor is told.
+func (m *mountFlags) work(point string) error {
+	w, err := supervise.Join(workerFD)
+	if err != nil {
+		return err
+	}
+	if err := m.serve(w, point); err != nil {
+		_ = w.Failed(supervise.Failure{Code: codeOf(err), Text: err.Error()}) // else the supervisor is gone, and so are we
+		return problems{"told"}
+	}
+	return w.Gone()
+}
+
+// dieWith ends this process at once when its supervisor is gone: nobody could replace it any more, and /dev/fuse is to be
+// closed, so that programs see ENOTCONN.
+func dieWith(w *supervise.Worker) {
+	_ = w.Wait()
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL) // never fails
+}
+
+// serve opens the store and serves until the mount is gone.
+func (m *mountFlags) serve(w *supervise.Worker, point string) error {
+	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version, Lock: w.File(lockFile)})
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if err := w.Keep(lockFile, store.LockFile()); err != nil {
+		return err
+	}
+	_ = session.SweepMemory()             // what cannot be removed is no reason not to mount
+	syscall.Umask(0)                      // the kernel has applied the umask of whoever makes a file
+	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
+		return err
+	}
+	hub := serve.New(store, serve.DefaultLimits())
+	defer hub.Close()
+	region, err := keep.Open(w.File(supervise.Region), time.Now().UnixNano())
+	if err != nil {
+		return err
+	}
+	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
+		Debug: m.debug, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes)}})
+	if err != nil {
+		return err
+	}
+	dev, again, err := w.Mount()
+	if err != nil {
+		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
+	}
+	go dieWith(w)
+	server, err := fs.Attach(dev, again)
+	if err != nil {
+		return err
+	}
+	stop := unmountOnSignal(fs, point)
+	defer stop()
+	go server.Serve()
+	if err := w.Ready(!fs.Resumable()); err != nil {
+		return err
+	}
+	store.Warm()
+	server.Wait()
+	return nil
+}
+
+// unmountOnSignal unmounts at SIGTERM, which the supervisor sends. While files are open the kernel refuses; then the mount is
+// detached: open files go on to work until they are closed, and no new ones come.
+func unmountOnSignal(fs *fsnode.FS, point string) (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGTERM)
+	go func() {
+		for range c {
+			fs.Quiet() // sockets keep the mount busy
+			if mounts.Unmount(point, false) != nil {
+				_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
+			}
+		}
+	}()
+	return func() { signal.Stop(c); close(c) }
+}

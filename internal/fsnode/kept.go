@@ -1,0 +1,164 @@
+package fsnode
+
+import (
+	"os"
+	"time"
+
+	"ctxfs/internal/appendlog"
+	"ctxfs/internal/keep"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// Kept is what outlives the process that serves a mount. Zero: nothing does.
+type Kept struct {
+	Region *keep.Region // what is open
+	Nodes  *os.File     // node ids that are in no file of the store
+}
+
+func (f *FS) inherit(k Kept) error {
+	if k.Region == nil {
+		return nil
+	}
+	f.region, f.handles.region = k.Region, k.Region
+	f.started = time.Unix(0, k.Region.Started())
+	return f.table.inherit(k.Nodes, k.Region)
+}
+
+// What the bits of a handle's slot say.
+const (
+	bitWrite uint32 = 1 << iota
+	bitDirty
+	bitAdd
+	bitFailed
+	bitDirect
+)
+
+func (h *handle) bits() (b uint32) {
+	for i, set := range []bool{h.write, h.dirty, h.add, h.failed, h.direct} {
+		if set {
+			b |= 1 << i
+		}
+	}
+	return b
+}
+
+// publish notes what was opened, for the process after this one.
+func (f *FS) publish(in *fuse.InHeader, flags uint32, out *fuse.OpenOut, dir bool) {
+	h := f.handles.get(out.Fh)
+	if f.region == nil || h == nil {
+		return
+	}
+	s := f.region.NewHandle()
+	if s == nil {
+		return
+	}
+	s.Fh, s.Node, s.Unique, s.UID = out.Fh, h.node.id, in.Unique&^keep.Resent, in.Uid
+	s.Flags, s.Mode, s.Backing = flags, out.OpenFlags, out.BackingID
+	shown := keep.Shown{Bits: h.bits()}
+	switch {
+	case dir:
+		s.Dir = 1
+	case h.write:
+		shown.Data = f.region.Put(h.data)
+	default:
+		shown.Data = f.region.Share(h.data)
+	}
+	s.Advance(shown)
+	h.slot = s
+	s.Publish()
+}
+
+// noteControl notes what a control file that is open for writing holds after a request, which wrote from offset from on. h's
+// lock is taken.
+func (f *FS) noteControl(h *handle, unique, from uint64, errno fuse.Status) {
+	s := h.slot
+	if s == nil {
+		return
+	}
+	old := s.Now().Data
+	next := keep.Shown{Unique: unique &^ keep.Resent, Errno: int32(errno), Bits: h.bits()}
+	if old.Len > 0 && from >= old.Len && uint64(len(h.data)) >= old.Len {
+		next.Data = f.region.Grow(old, h.data, int(old.Len))
+	} else {
+		next.Data = f.region.Put(h.data) // what counts until Advance stays as it is
+	}
+	s.Advance(next)
+	if next.Data.Off != old.Off {
+		f.region.Release(old)
+	}
+}
+
+// logWriter is one writer of an open log.
+type logWriter struct {
+	*appendlog.Writer
+	slot   *keep.Writer // nil: not kept
+	unique uint64       // of the request that is being carried out
+	began  bool         // lines of it entered the log
+}
+
+// Begin: see appendlog.Journal.
+func (w *logWriter) Begin(size int64) {
+	w.began = true
+	w.slot.Begun.Size = size
+	w.slot.Begun.Unique = w.unique
+}
+
+// newWriter makes a writer for (Fh, LockOwner).
+func (f *FS) newWriter(h *handle, owner uint64) *logWriter {
+	w := &logWriter{Writer: h.log.NewWriter()}
+	if f.region != nil && h.slot != nil {
+		w.keep(f.region.NewWriter(h.slot.Fh, owner))
+	}
+	return w
+}
+
+func (w *logWriter) keep(s *keep.Writer) {
+	if s != nil {
+		w.slot = s
+		w.SetJournal(w)
+	}
+}
+
+// start begins a request. done tells that a process before this one carried it out, with that status.
+func (w *logWriter) start(unique uint64) (st fuse.Status, done bool) {
+	w.unique, w.began = unique&^keep.Resent, false
+	if w.slot == nil {
+		return fuse.OK, false
+	}
+	if now := w.slot.Now(); unique&keep.Resent != 0 && now.Unique == w.unique {
+		return fuse.Status(now.Errno), true
+	}
+	if w.slot.Begun.Unique != w.unique {
+		w.Resume(0, 0) // who began that write is gone
+	}
+	return fuse.OK, false
+}
+
+// finish notes how the request ended.
+func (w *logWriter) finish(r *keep.Region, st fuse.Status) {
+	if w.slot == nil {
+		return
+	}
+	old := w.slot.Now().Partial
+	partial, ended := w.Partial()
+	d := keep.Done{Unique: w.unique, Errno: int32(st)}
+	if ended {
+		d.Ended = 1
+	}
+	if len(partial) > 0 {
+		same := 0
+		if !w.began && uint64(len(partial)) >= old.Len {
+			same = int(old.Len) // it only grew
+		}
+		if same == 0 && old.Cap > 0 {
+			d.Partial = r.Put(partial) // the old one counts until Advance
+		} else {
+			d.Partial = r.Grow(old, partial, same)
+		}
+	}
+	w.slot.Advance(d)
+	if old.Cap > 0 && d.Partial.Off != old.Off {
+		r.Release(old)
+	}
+}

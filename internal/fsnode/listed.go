@@ -1,0 +1,85 @@
+package fsnode
+
+import (
+	"encoding/binary"
+
+	"ctxfs/internal/keep"
+	"ctxfs/internal/session"
+
+	"github.com/hanwen/go-fuse/v2/fuse"
+)
+
+// A folder that is being read is remembered as it was when it was opened, so that nobody misses a name or sees one twice. Most
+// are given whole in one answer; only of others the names are noted for the next process.
+
+// noteListed notes that a folder's names were given up to next.
+func (f *FS) noteListed(fh, next uint64) {
+	h := f.handles.get(fh)
+	if h == nil || h.slot == nil || h.slot.Listed != 0 || h.slot.Now().Data.Cap > 0 {
+		return
+	}
+	if next >= uint64(len(h.items)) {
+		h.slot.Listed = uint64(len(h.items))
+		return
+	}
+	h.slot.Advance(keep.Shown{Data: f.region.Put(packItems(h.items))})
+}
+
+// packItems writes names as uint64 id, uint64 ino, uint32 mode, uint32 length, name.
+func packItems(items []item) []byte {
+	var b []byte
+	for i := range items {
+		it := &items[i]
+		b = binary.NativeEndian.AppendUint64(b, it.id)
+		b = binary.NativeEndian.AppendUint64(b, it.ino)
+		b = binary.NativeEndian.AppendUint32(b, it.mode)
+		b = binary.NativeEndian.AppendUint32(b, uint32(len(it.name)))
+		b = append(b, it.name...)
+	}
+	return b
+}
+
+func unpackItems(b []byte) (items []item) {
+	const head = 24
+	for len(b) >= head {
+		n := int(binary.NativeEndian.Uint32(b[20:]))
+		if len(b)-head < n {
+			break
+		}
+		items = append(items, item{id: binary.NativeEndian.Uint64(b), ino: binary.NativeEndian.Uint64(b[8:]),
+			mode: binary.NativeEndian.Uint32(b[16:]), name: string(b[head : head+n])})
+		b = b[head+n:]
+	}
+	return items
+}
+
+// control tells whether h is a control file that is open for writing.
+func (h *handle) control() bool { return h.write && h.log == nil && h.file == nil }
+
+// carried tells whether a process before this one carried the request out, and how.
+func (h *handle) carried(unique uint64) (fuse.Status, bool) {
+	if h.slot == nil || unique&keep.Resent == 0 || h.slot.Now().Unique != unique&^keep.Resent {
+		return fuse.OK, false
+	}
+	return fuse.Status(h.slot.Now().Errno), true
+}
+
+// appended tells whether a process before this one added to a control file what is to be added, for the same request: the
+// file has grown since that was begun. Else it notes that it is begun now.
+func (h *handle) appended(x *session.Session, name string) bool {
+	if h.slot == nil {
+		return false
+	}
+	now, err := x.ReadControl(name)
+	if err != nil {
+		return false // whoever adds is told
+	}
+	b := &h.slot.Begun
+	if h.request&keep.Resent != 0 && b.Unique == h.request&^keep.Resent {
+		return int64(len(now)) > b.Size
+	}
+	b.Unique = 0
+	b.Size = int64(len(now))
+	b.Unique = h.request &^ keep.Resent
+	return false
+}

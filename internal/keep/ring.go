@@ -1,0 +1,52 @@
+package keep
+
+import (
+	"sync/atomic"
+	"unsafe"
+)
+
+// States of a request.
+const (
+	reqNone uint32 = iota
+	reqBegun
+	reqDone
+)
+
+// Resent is the bit of a request's number that says that the kernel sends it again (linux/fuse.h, FUSE_UNIQUE_RESEND).
+const Resent = 1 << 63
+
+// request notes one that must not be carried out twice.
+type request struct {
+	unique atomic.Uint64
+	state  atomic.Uint32
+	errno  int32
+}
+
+// ring holds the last ones. A number takes the place of one that is ringSlots older, which was answered long ago.
+func (r *Region) request(unique uint64) *request {
+	i := int(unique>>1) & (ringSlots - 1) // the kernel counts by two
+	return (*request)(unsafe.Pointer(&r.mem[ringAt+i*ringSize]))
+}
+
+// Begin notes that a request is being carried out. Of one that was sent again, begun tells that a process before began it,
+// and done that it was carried out, with errno.
+func (r *Region) Begin(unique uint64) (begun, done bool, errno int32) {
+	q := r.request(unique &^ Resent)
+	if unique&Resent != 0 && q.unique.Load() == unique&^Resent {
+		return true, q.state.Load() == reqDone, q.errno
+	}
+	q.state.Store(reqNone)
+	q.unique.Store(unique &^ Resent)
+	q.state.Store(reqBegun)
+	return false, false, 0
+}
+
+// End notes that a request was carried out.
+func (r *Region) End(unique uint64, errno int32) {
+	q := r.request(unique &^ Resent)
+	if q.unique.Load() != unique&^Resent {
+		return // it took so long that its place was taken
+	}
+	q.errno = errno
+	q.state.Store(reqDone)
+}

@@ -1,0 +1,104 @@
+package supervise
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// What is said. A supervisor begins with keep for each file that it holds, and start.
+const (
+	sayKeep   = "keep"   // both: this is the file NAME
+	sayDrop   = "drop"   // worker: the file NAME is not needed any more
+	sayStart  = "start"  // supervisor: go on
+	sayMount  = "mount"  // worker: all is well, mount; the answer is keep device, or failed
+	sayReady  = "ready"  // worker: the mount is served
+	sayFrail  = "frail"  // worker: the kernel cannot send requests again: do not start another worker
+	sayFailed = "failed" // both: the work cannot be done, CODE TEXT
+	sayGone   = "gone"   // worker: the mount was taken away
+)
+
+// maxMessage is the longest message, in bytes.
+const maxMessage = 8192
+
+// conn is one end of the socket pair.
+type conn struct{ f *os.File }
+
+func (c conn) say(verb, arg string, f *os.File) error {
+	var rights []byte
+	if f != nil {
+		rights = unix.UnixRights(int(f.Fd()))
+	}
+	text := verb + " " + arg
+	err := c.control(func(fd int) error {
+		return unix.Sendmsg(fd, []byte(text[:min(len(text), maxMessage)]), rights, nil, unix.MSG_NOSIGNAL)
+	})
+	return os.NewSyscallError("sendmsg", err)
+}
+
+// hear waits for the next message. The other's end is io.EOF.
+func (c conn) hear() (verb, arg string, f *os.File, err error) {
+	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4))
+	var n, oobn int
+	err = c.control(func(fd int) (err error) {
+		n, oobn, _, _, err = unix.Recvmsg(fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
+		return err
+	})
+	if errors.Is(err, unix.ECONNRESET) || err == nil && n == 0 {
+		return "", "", nil, io.EOF // reset: it died with messages unread
+	}
+	if err != nil {
+		return "", "", nil, os.NewSyscallError("recvmsg", err)
+	}
+	verb, arg, _ = strings.Cut(string(buf[:n]), " ")
+	f, err = received(oob[:oobn], arg)
+	return verb, arg, f, err
+}
+
+func (c conn) control(fn func(fd int) error) error {
+	for {
+		if err := fn(int(c.f.Fd())); err != unix.EINTR {
+			return err
+		}
+	}
+}
+
+// received gives the file that came with a message, nil when none did.
+func received(oob []byte, name string) (*os.File, error) {
+	msgs, err := unix.ParseSocketControlMessage(oob)
+	if err != nil {
+		return nil, err
+	}
+	for i := range msgs {
+		fds, err := unix.ParseUnixRights(&msgs[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(fds) == 1 {
+			return os.NewFile(uintptr(fds[0]), name), nil
+		}
+	}
+	return nil, nil
+}
+
+// Failure is why a worker gave up before it served.
+type Failure struct {
+	Code int // to exit with
+	Text string
+}
+
+func (f *Failure) Error() string { return f.Text }
+
+func parseFailure(arg string) *Failure {
+	f := &Failure{Code: 1, Text: arg}
+	if code, text, ok := strings.Cut(arg, " "); ok {
+		if _, err := fmt.Sscan(code, &f.Code); err == nil {
+			f.Text = text
+		}
+	}
+	return f
+}
