@@ -47,8 +47,8 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 	}
 	say := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "ctxfs:", text) }
 	quit, renew := make(chan os.Signal, 1), make(chan os.Signal, 1)
-	signal.Notify(quit, syscall.SIGINT, syscall.SIGTERM)
-	signal.Notify(renew, syscall.SIGHUP)
+	signal.Notify(quit, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	signal.Notify(renew, syscall.SIGUSR2)
 	mounted := from.Worker != 0
 	s := &supervise.Supervisor{Log: say, Quit: quit, Renew: renew,
 		Command: func() *exec.Cmd { return m.workerCommand(program, point) },
@@ -100,13 +100,12 @@ func (m *mountFlags) args(point string) []string {
 	return args
 }
 
-// workerCommand runs this same program as a worker. Keys that are pressed in a terminal are for the supervisor alone.
+// workerCommand runs this same program as a worker.
 func (m *mountFlags) workerCommand(program, point string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe", m.args(point)...)
 	cmd.Args[0] = os.Args[0]
 	cmd.Env = append(os.Environ(), workerEnv+"="+program)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	return cmd
 }
 

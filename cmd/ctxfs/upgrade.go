@@ -53,7 +53,7 @@ func upgrade(point string) (before, after string, err error) {
 	if err := canRenew(was["program"]); err != nil {
 		return "", "", err
 	}
-	if err := syscall.Kill(pid, syscall.SIGHUP); err != nil {
+	if err := syscall.Kill(pid, syscall.SIGUSR2); err != nil {
 		return "", "", fmt.Errorf("process %d: %w", pid, err)
 	}
 	for end := time.Now().Add(upgradeWait); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

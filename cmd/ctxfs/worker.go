@@ -28,6 +28,7 @@ func isWorker() bool { return os.Getenv(workerEnv) != "" }
 
 // work serves the mount of a supervisor until it is taken away. Why it cannot be served, the supervisor is told.
 func (m *mountFlags) work(point string) error {
+	signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // a terminal's are for the supervisor
 	w, err := supervise.Join(workerFD)
 	if err != nil {
 		return err
@@ -100,10 +101,11 @@ func unmountOnSignal(fs *fsnode.FS, point string) (stop func()) {
 	go func() {
 		for range c {
 			fs.Quiet() // sockets keep the mount busy
-			if mounts.Unmount(point, false) != nil {
-				_ = mounts.Unmount(point, true) // if this fails too, the next signal tries again
+			if mounts.Unmount(point, false) == nil || mounts.Unmount(point, true) == nil {
+				signal.Ignore(syscall.SIGTERM) // what is mounted there now is another's
+				return
 			}
 		}
 	}()
-	return func() { signal.Stop(c); close(c) }
+	return func() { signal.Stop(c) }
 }
