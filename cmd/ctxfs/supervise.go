@@ -63,7 +63,10 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 			}
 			tellReady(nil)
 		},
-		Exec: func(st supervise.State) error { return m.renew(program, point, st) },
+		Exec: func(st supervise.State) error {
+			defer signal.Notify(renew, syscall.SIGUSR2)
+			return m.renew(program, point, st)
+		},
 	}
 	if from.Worker != 0 {
 		s.Ready = nil
@@ -120,5 +123,6 @@ func (m *mountFlags) renew(program, point string, st supervise.State) error {
 		return err
 	}
 	env := append(os.Environ(), renewEnv+"="+string(text))
+	signal.Ignore(syscall.SIGUSR2) // until the new program listens: another one would kill it
 	return syscall.Exec(program, append([]string{os.Args[0]}, m.args(point)...), env)
 }
