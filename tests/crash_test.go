@@ -163,6 +163,35 @@ func TestWorkerKilled(t *testing.T) {
 	}
 }
 
+// How long one writer that never rests waits for an append when the worker dies.
+func TestWorkerKilledPause(t *testing.T) {
+	m := newMount(t)
+	log := m.session("busy") + "/messages.jsonl"
+	c := &crowd{t: t}
+	f := openLog(t, log)
+	var worst atomic.Int64
+	c.run("append", func(i int) error {
+		if i%10 == 0 {
+			time.Sleep(time.Millisecond) // or the log takes longer to check than the kills
+		}
+		start := time.Now()
+		_, err := f.WriteString(message("user", "a"+fmt.Sprint(i)))
+		worst.Store(max(worst.Load(), int64(time.Since(start))))
+		return err
+	}, func(n int) { numbered(t, log, "a", n) })
+	var stalls []time.Duration
+	for range kills(t) {
+		time.Sleep(time.Duration(20+rand.IntN(60)) * time.Millisecond)
+		worst.Store(0)
+		m.killWorker()
+		time.Sleep(5 * time.Millisecond) // the append that waited has returned
+		stalls = append(stalls, time.Duration(worst.Load()))
+	}
+	c.end()
+	f.Close()
+	tell(t, stalls)
+}
+
 func openLog(t *testing.T, log string) *os.File {
 	t.Helper()
 	f, err := os.OpenFile(log, os.O_WRONLY|os.O_APPEND, 0)
