@@ -285,6 +285,15 @@ func (m *mount) openAll(dir string) *opened {
 		}
 		o.files, o.want = append(o.files, f), append(o.want, string(data))
 	}
+	for _, gone := range []func(name string) error{os.Remove, func(name string) error { return os.Rename(name, filepath.Join(dir, "context/todo.md")) },
+		func(name string) error { return os.Rename(m.plain(filepath.Join(dir, "context/pinned/other")), name) }} {
+		f, err := os.OpenFile(m.plain(filepath.Join(dir, "context/pinned/kept")), os.O_RDWR, 0)
+		if err != nil {
+			m.t.Fatal(err)
+		}
+		_ = gone(f.Name()) // the second moves it only where the rules allow that
+		o.files, o.want = append(o.files, f), append(o.want, "plain")
+	}
 	for _, name := range []string{"messages.jsonl", "events.jsonl"} {
 		f, err := os.Open(filepath.Join(dir, name))
 		if err != nil {
@@ -293,6 +302,15 @@ func (m *mount) openAll(dir string) *opened {
 		o.files, o.want = append(o.files, f), append(o.want, "")
 	}
 	return o
+}
+
+// plain makes a plain file.
+func (m *mount) plain(name string) string {
+	m.t.Helper()
+	if err := os.WriteFile(name, []byte("plain"), 0o600); err != nil {
+		m.t.Fatal(err)
+	}
+	return name
 }
 
 func (o *opened) check(t *testing.T) {

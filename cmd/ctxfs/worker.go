@@ -69,7 +69,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 		return err
 	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
-		Debug: m.debug, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes)}})
+		Debug: m.debug, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
 	if err != nil {
 		return err
 	}

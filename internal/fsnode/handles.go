@@ -30,8 +30,9 @@ type handle struct {
 	add    bool // O_APPEND on a control file: what is written is added, line by line
 	failed bool // the last commit was refused; its error was given
 
-	file  *os.File // a plain file, or this program
-	owner uint32   // the plain file's
+	file   *os.File // a plain file, or this program
+	orphan bool     // the file is kept, since no name leads to it; the table of handles' lock protects that
+	owner  uint32   // the plain file's
 
 	log     *appendlog.Log
 	sess    *session.Session

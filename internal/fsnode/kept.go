@@ -2,6 +2,7 @@ package fsnode
 
 import (
 	"os"
+	"strconv"
 	"time"
 
 	"ctxfs/internal/appendlog"
@@ -14,6 +15,31 @@ import (
 type Kept struct {
 	Region *keep.Region // what is open
 	Nodes  *os.File     // node ids that are in no file of the store
+	Files  Keeper       // files that no name leads to any more
+}
+
+// Keeper holds files, by name, for the process after this one.
+type Keeper interface {
+	Keep(name string, f *os.File) error
+	Drop(name string) error
+	File(name string) *os.File // that a process before this one kept; nil: none
+}
+
+// orphanName is the name by which the file behind an open one is kept, once that is all that leads to it.
+func orphanName(fh uint64) string { return "file:" + strconv.FormatUint(fh, 10) }
+
+// orphan has the files kept behind what is open of a plain file that is about to lose its name.
+func (f *FS) orphan(id uint64) {
+	if f.region == nil {
+		return
+	}
+	f.handles.mu.RLock()
+	defer f.handles.mu.RUnlock()
+	for fh, h := range f.handles.open {
+		if h.node.id == id && h.file != nil && !h.orphan {
+			h.orphan = f.opt.Kept.Files.Keep(orphanName(fh), h.file) == nil // else it ends with this process
+		}
+	}
 }
 
 func (f *FS) inherit(k Kept) error {

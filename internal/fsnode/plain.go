@@ -39,6 +39,7 @@ func (f *FS) unlinkPlain(dir, n node, name string) error {
 	if err != nil {
 		return err
 	}
+	f.orphan(n.id)
 	if err := s.Dir().Unlink(rel); err != nil {
 		return err
 	}

@@ -93,6 +93,7 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 	if err := x.WriteControl(f.tree.specs[t.kind].file, data, by); err != nil {
 		return err
 	}
+	f.orphan(n.id)
 	f.table.become(from.id, oldName, target)
 	defer f.touch(from)
 	return s.Dir().Unlink(rel)
@@ -133,6 +134,7 @@ func (f *FS) renamePlain(n, from node, oldName string, to node, newName string, 
 			if err := f.held(over); err != nil {
 				return err
 			}
+			f.orphan(over.id)
 		}
 	}
 	s, oldRel, err := f.at(n)

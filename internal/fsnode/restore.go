@@ -78,6 +78,12 @@ func (f *FS) restored(s *keep.Handle) (*handle, error) {
 	}
 	now := s.Now()
 	h := &handle{node: n, write: now.Bits&bitWrite != 0, dirty: now.Bits&bitDirty != 0, add: now.Bits&bitAdd != 0, failed: now.Bits&bitFailed != 0}
+	if file := f.opt.Kept.Files.File(orphanName(s.Fh)); file != nil {
+		if h, err = plainHandle(n, file, h.write); err == nil {
+			h.orphan = true
+		}
+		return h, err
+	}
 	switch f.class(n) {
 	case cLog:
 		return h, f.restoreLog(h, s)

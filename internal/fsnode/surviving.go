@@ -130,6 +130,9 @@ func (a surviving) closed(h *handle) {
 			a.region.DropWriter(w.slot)
 		}
 	}
+	if h.orphan {
+		_ = a.opt.Kept.Files.Drop(orphanName(h.slot.Fh)) // the supervisor is gone, or drops it
+	}
 	a.region.Drop(h.slot)
 }
 
