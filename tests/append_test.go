@@ -5,8 +5,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -343,4 +345,29 @@ func TestKilledDaemonLosesNothing(t *testing.T) {
 		t.Errorf("%d records, %d were acknowledged", got, n)
 	}
 	add(t, log, message("user", "goes on"))
+}
+
+// TestFsyncFolders: every folder takes fsync(2), which programs do after a rename; made ones have nothing to bring to the disk.
+func TestFsyncFolders(t *testing.T) {
+	m := newMount(t)
+	dir := m.session("s")
+	if err := os.MkdirAll(dir+"/context/child/rev-1", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	err := filepath.WalkDir(m.point, func(p string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() {
+			return err
+		}
+		d, err := os.Open(p)
+		if err != nil {
+			return err
+		}
+		defer d.Close()
+		n++
+		return d.Sync()
+	})
+	if err != nil || n < 15 {
+		t.Errorf("%d folders: %v", n, err)
+	}
 }

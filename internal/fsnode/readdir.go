@@ -85,8 +85,21 @@ func (f *FS) ReleaseDir(in *fuse.ReleaseIn) {
 	}
 }
 
-// FsyncDir has nothing to do: names are durable when they are made.
-func (f *FS) FsyncDir(_ <-chan struct{}, _ *fuse.FsyncIn) fuse.Status { return fuse.OK }
+// FsyncDir returns when the names of a folder are on disk. Folders that are made when they are read have nothing there.
+func (f *FS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
+	n, err := f.node(in.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	s, rel, err := f.at(n)
+	if err == nil {
+		err = s.Dir().Sync(rel)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return fuse.OK
+	}
+	return errno(err)
+}
 
 // ReadDir gives names from an offset on.
 func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
