@@ -97,9 +97,13 @@ func (f *film) check(top string, c cut) (wrong []string) {
 	if err := s.Close(); err != nil {
 		tell("close: %v", err)
 	}
-	for _, tail := range tails {
-		if !kept(top, tail) {
-			tell("a torn tail is not in quarantine: %.80q", tail)
+	for _, t := range tails {
+		if !kept(top, t.bytes) {
+			tell("a torn tail of %s is not in quarantine: %.80q", t.session, t.bytes)
+		}
+		events, err := os.ReadFile(filepath.Join(top, stored, t.session, session.Events))
+		if err != nil || !bytes.Contains(events, []byte("ctxfs.line.quarantined")) {
+			tell("no event of %s tells of a torn tail: %v", t.session, err)
 		}
 	}
 	for _, p := range problems(top, tell) {
@@ -244,21 +248,23 @@ func (f *film) renamed(name string, names []string) bool { return slices.Contain
 // files holds control files to what was in them: a replacement that had returned, or one that had begun.
 func (f *film) files(top string, c cut, tell func(string, ...any)) {
 	for file, list := range f.ledger.puts {
-		if !strings.HasSuffix(filepath.Dir(file), "/pic") && !strings.HasSuffix(filepath.Dir(file), "/pic/context") {
-			continue // agents' own files are as durable as they make them
+		if filepath.Base(file) == "a.md" {
+			continue // nobody synced it
 		}
 		var may []string
+		must := false
 		for _, p := range list {
 			if p.done > 0 && p.done <= c.at {
-				may = nil // what was before is gone
+				may = nil          // what was before is gone
+				must = p.begun > 0 // else it may be the default, and in no file
 			}
 			if p.begun <= c.at {
 				may = append(may, p.content)
 			}
 		}
 		data, err := os.ReadFile(filepath.Join(top, strings.TrimPrefix(file, f.point)))
-		if errors.Is(err, os.ErrNotExist) && len(may) > 0 && may[0] == list[0].content {
-			continue // not written yet: it shows the default
+		if errors.Is(err, os.ErrNotExist) && !must {
+			continue
 		}
 		if err != nil || !slices.Contains(may, string(data)) {
 			tell("%s holds %q, %v, want one of %q", file, data, err, may)
@@ -266,20 +272,28 @@ func (f *film) files(top string, c cut, tell func(string, ...any)) {
 	}
 }
 
-// tornTails gives what stands after the last whole line of each log.
-func tornTails(top string) (tails [][]byte) {
-	for _, name := range []string{"messages.jsonl", "events.jsonl"} {
-		logs, _ := filepath.Glob(filepath.Join(top, stored, "*", name))
+// tail is what stands at the end of a log and is no whole lines.
+type tail struct {
+	session string
+	bytes   []byte
+}
+
+// tornTails gives those of all logs.
+func tornTails(top string) (tails []tail) {
+	for _, name := range []string{"messages.jsonl", "events.jsonl", ".archive/*.jsonl.*"} {
+		logs, _ := filepath.Glob(filepath.Join(top, stored, "*", name)) // the pattern is good
 		for _, log := range logs {
 			data, err := os.ReadFile(log)
 			if err != nil {
 				continue
 			}
-			if i := bytes.IndexByte(data, 0); i >= 0 { // a write that did not reach the disk: no line from there on was synced
-				data = data[bytes.LastIndexByte(data[:i], '\n')+1:]
+			from := bytes.LastIndexByte(data, '\n') + 1
+			if i := bytes.IndexByte(data, 0); i >= 0 { // a write that did not reach the disk
+				from = bytes.LastIndexByte(data[:i], '\n') + 1
 			}
-			if tail := data[bytes.LastIndexByte(data, '\n')+1:]; len(tail) > 0 && !bytes.HasSuffix(tail, []byte("}")) {
-				tails = append(tails, tail)
+			if torn := data[from:]; len(torn) > 0 && !bytes.HasSuffix(torn, []byte("}")) {
+				rel, _ := filepath.Rel(filepath.Join(top, stored), log) // it is below
+				tails = append(tails, tail{strings.Split(rel, "/")[0], torn})
 			}
 		}
 	}

@@ -151,10 +151,34 @@ func (w *world) plain(l *ledger) {
 	if l.did("write pinned", writeTo(dir+"b.tmp", "pinned b\n", os.O_CREATE|os.O_WRONLY)) == nil {
 		_ = l.did("rename pinned", os.Rename(dir+"b.tmp", dir+"b.md"))
 	}
+	begun := l.now()
+	if err := l.did("write, fsync, rename, fsync of the folder", durably(dir, "c.md", "pinned c\n")); err == nil {
+		l.put(dir+"c.md", "pinned c\n", nil, begun)
+	}
 	_ = l.did("mkdir child", os.MkdirAll(w.session("pic")+"/context/child/rev-1", 0o700))
 	_ = l.did("unlink pinned", os.Remove(dir+"b.md"))
 	_ = l.did("rename session", os.Rename(w.session("ended"), w.session("ended2")))
 	_ = l.did("rename session", os.Rename(w.session("ended2"), w.session("ended")))
+}
+
+// durably puts a file in place as a careful program does.
+func durably(dir, name, text string) error {
+	f, err := os.OpenFile(dir+name+".tmp", os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(dir+name+".tmp", dir+name); err != nil {
+		return err
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }
 
 // cold archives, appends, archives again, and restores.
