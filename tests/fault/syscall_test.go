@@ -29,6 +29,7 @@ type outcome struct {
 func faulted(t testing.TB, template string, base map[string]string, symbols *ptrace.Symbols, p *plan) (outcome, *injector) {
 	t.Helper()
 	dir := t.TempDir()
+	defer os.RemoveAll(dir) // there are thousands
 	calls := injected()
 	if p != nil {
 		calls = []string{p.call} // others need not stop
