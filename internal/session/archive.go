@@ -135,7 +135,11 @@ func (x *Session) swapFor(name string, log *appendlog.Log, ix *archive.Index, si
 func (x *Session) Unarchive() error {
 	defer x.Touch()
 	for _, name := range []string{Messages, Events} {
-		if !x.IsArchived(name) {
+		ix, err := x.archived(name)
+		if err != nil {
+			return err
+		}
+		if ix == nil {
 			continue
 		}
 		if err := x.unarchiveLog(name); err != nil {

@@ -271,3 +271,34 @@ func TestArchivedForReaders(t *testing.T) {
 		t.Errorf("the index belongs to %d, mode %o", st.Uid, st.Mode)
 	}
 }
+
+// TestArchiveLookFails fails one open after the other on the way to an archived log: when nobody knows whether it is archived,
+// nothing of it goes.
+func TestArchiveLookFails(t *testing.T) {
+	x := newSession(t)
+	add(t, x, Messages, manyLines(50)...)
+	want := logText(t, x, Messages)
+	archiveNow(t, x)
+	for n := range 40 {
+		x.shut()
+		opens := 0
+		x.store.dir.SetGuard(func(string, *unix.Stat_t) error {
+			if opens++; opens == n+1 {
+				return unix.EMFILE
+			}
+			return nil
+		})
+		if _, err := x.Log(Messages); err == nil {
+			x.Release()
+		} else if opens <= n {
+			t.Fatal(err)
+		}
+		x.store.dir.SetGuard(nil)
+		if got := logText(t, x, Messages); got != want {
+			t.Fatalf("open %d failed: the log has %d bytes, want %d", n, len(got), len(want))
+		}
+		if opens <= n && n == 0 {
+			t.Error("nothing was opened")
+		}
+	}
+}

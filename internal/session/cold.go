@@ -79,8 +79,8 @@ func coldTail(index string, size int64) string { return index + "." + strconv.Fo
 
 // archived reads the index of a log of which no plain file is there; nil when it is not archived.
 func (x *Session) archived(name string) (*archive.Index, error) {
-	if x.store.exists(x.file(name)) {
-		return nil, nil
+	if plain, err := x.store.has(x.file(name)); plain || err != nil {
+		return nil, err
 	}
 	ix, err := archive.Load(x.store.dir, x.coldIndex(name))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -177,7 +177,9 @@ func (c *Container) Rename(oldName, newName string) error {
 	}
 	defer x.still()()
 	newRel := path.Join(c.SessionsRel(), newName)
-	if c.store.exists(newRel) {
+	if there, err := c.store.has(newRel); err != nil {
+		return err
+	} else if there {
 		return refuse(Exists, "session %s exists", newName)
 	}
 	if err := c.store.dir.Rename(x.rel(), newRel, renameNoReplace); err != nil {

@@ -82,7 +82,7 @@ func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 		return nil, err
 	}
 	f, err := x.store.dir.OpenFile(rel, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) && x.store.exists(x.rel()) {
+	if errors.Is(err, fs.ErrNotExist) && x.there() {
 		f, err = noLog() // a session that was made by hand, or nothing was appended since it was archived
 	}
 	if err != nil {
@@ -93,6 +93,12 @@ func (x *Session) viewLog(name string) (*appendlog.Log, error) {
 		f.Close()
 	}
 	return l, err
+}
+
+// there tells whether the session's folder is for sure.
+func (x *Session) there() bool {
+	is, err := x.store.has(x.rel())
+	return is && err == nil
 }
 
 // noLog gives a file without a name that stands for a log that is not there.
@@ -115,13 +121,17 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	if prefix == nil {
+	there, err := x.store.has(rel)
+	if err != nil {
+		return nil, err
+	}
+	if prefix == nil && there {
 		// A crash may have left an index beside the plain file.
 		if err := errors.Join(x.unlinkIf(x.coldIndex(name)), x.sweepCold(name, -1)); err != nil {
 			return nil, err
 		}
 	}
-	if !x.store.exists(rel) { // a session that was made by hand, or the first use since it was archived
+	if !there { // a session that was made by hand, or the first use since it was archived
 		if err := x.emptyLog(rel, perm, own); err != nil {
 			return nil, err
 		}

@@ -238,8 +238,18 @@ func (s *Store) System() bool { return s.chown }
 // Self is the uid that the daemon runs as.
 func (s *Store) Self() uint32 { return uint32(os.Geteuid()) }
 
-// exists tells whether rel is there.
-func (s *Store) exists(rel string) bool {
+// has tells whether rel is there. Its error says that nobody knows: what is done for a file that is not there, or for one that
+// is, must not be done then.
+func (s *Store) has(rel string) (bool, error) {
 	_, err := s.dir.Stat(rel)
-	return !errors.Is(err, fs.ErrNotExist)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// exists tells whether rel may be there, to those for whom nothing hangs on it: what cannot be looked at is.
+func (s *Store) exists(rel string) bool {
+	there, err := s.has(rel)
+	return there || err != nil
 }
