@@ -85,7 +85,7 @@ func left(store string, l *ledger, p promise) (wrong []string) {
 		if name == "imported" || name == "extra" {
 			continue
 		}
-		data, err := logOf(c, name)
+		data, err := logOf(c, name, session.Messages)
 		if err != nil {
 			wrong = append(wrong, fmt.Sprintf("read of %s: %v", name, err))
 			continue
@@ -95,18 +95,18 @@ func left(store string, l *ledger, p promise) (wrong []string) {
 	return wrong
 }
 
-// logOf reads the messages of a session.
-func logOf(c *session.Container, name string) (string, error) {
+// logOf reads a log of a session.
+func logOf(c *session.Container, name, log string) (string, error) {
 	x, err := c.Session(name)
 	if err != nil {
 		return "", err
 	}
-	size, err := x.LogSize(session.Messages)
+	size, err := x.LogSize(log)
 	if err != nil {
 		return "", err
 	}
 	data := make([]byte, size)
-	if n, err := x.ReadLog(session.Messages, data, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(data)) {
+	if n, err := x.ReadLog(log, data, 0); err != nil && !(errors.Is(err, io.EOF) && n == len(data)) {
 		return "", err
 	}
 	return string(data), nil
