@@ -98,7 +98,7 @@ func (p *Pack) used() int {
 
 // try makes the pack of a plan of lim tokens. The text may come out a little larger.
 func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, error) {
-	b := &builder{w: w, in: in, lim: lim, page: page{w: w}, chosen: map[int]float64{}, working: map[int]float64{}, parted: map[int]bool{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
+	b := &builder{w: w, in: in, lim: lim, page: newPage(w), chosen: map[int]float64{}, working: map[int]float64{}, parted: map[int]bool{}, set: map[dedup.Place]int{}, user: w.latestUser(w.Len())}
 	b.full = max(in.Budget-in.Reserve, 0)
 	b.limits = limitsOf(b.full)
 	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, query: in.Query, whole: map[dedup.Place]string{},
@@ -114,7 +114,7 @@ func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, e
 		return nil, err
 	}
 	b.account()
-	p := &Pack{Markdown: []byte(b.page.out.String()), Items: b.items, Omitted: b.omitted}
+	p := &Pack{Markdown: b.page.bytes(), Items: b.items, Omitted: b.omitted}
 	p.Tokens = b.page.count()
 	if b.user > 0 && !b.shows(b.user) && !w.isHidden(b.user, in.target()) {
 		p.Tokens = lim * 2 // no pack without the latest user message: plan smaller, or give up
@@ -129,7 +129,7 @@ func (b *builder) header() int {
 		h += fmt.Sprintf("Budget %d tokens (%s). [N ...] starts record N of messages.jsonl. What is left out or cut here is whole under "+
 			"context/swap/open/, as messages:12 or messages:12-18; pack.json lists it.\n\n", b.in.Budget, b.w.tok.Name())
 	}
-	b.page.out.WriteString(h)
+	b.page.write(h)
 	return b.w.countShown(h)
 }
 

@@ -147,16 +147,17 @@ func (b *builder) take(n int, rel float64, room int) int {
 	if b.has(n) || b.isTask(n) || b.w.isBad(n) {
 		return 0
 	}
-	group := []int{n}
-	cost := b.cost(n)
-	for _, p := range b.w.partners(n) {
-		if !b.has(p) && !b.isTask(p) && !slices.Contains(group, p) {
-			group = append(group, p)
-			cost += b.cost(p)
-		}
-	}
-	if cost > room {
+	group := b.group(n)
+	if b.leastCost(group) > room {
 		return 0
+	}
+	cost := 0
+	for _, g := range group {
+		c, ok := b.costWithin(g, room-cost)
+		if !ok {
+			return 0
+		}
+		cost += c
 	}
 	for _, g := range group {
 		b.chosen[g] = max(b.chosen[g], rel)
@@ -164,13 +165,47 @@ func (b *builder) take(n int, rel float64, room int) int {
 	return cost
 }
 
-// cost is what record n takes, about, with the limits that its blocks have now.
-func (b *builder) cost(n int) int {
-	sum := firstMarker - nextMarker
-	for i, m := range b.w.blocksOf(n) {
-		sum += blockCost(m.tokens(), b.limitOf(n, i+1))
+// group lists record n and those of its partners that are not in yet.
+func (b *builder) group(n int) []int {
+	group := []int{n}
+	for _, p := range b.w.partners(n) {
+		if !b.has(p) && !b.isTask(p) && !slices.Contains(group, p) {
+			group = append(group, p)
+		}
+	}
+	return group
+}
+
+// leastCost is less than what records take, going by half of what is guessed, since no guess is so far off: most of what does
+// not fit need not be read.
+func (b *builder) leastCost(recs []int) int {
+	sum := 0
+	for _, n := range recs {
+		sum += firstMarker - nextMarker
+		for i, m := range b.w.guessed(n) {
+			sum += blockCost(m.tokens()/2, b.limitOf(n, i+1))
+		}
 	}
 	return sum
+}
+
+// costWithin is what record n takes with the limits that its blocks have now, if that is not more than room. It counts no further
+// than it must to tell.
+func (b *builder) costWithin(n, room int) (cost int, ok bool) {
+	cost = firstMarker - nextMarker
+	for i := range b.w.guessed(n) {
+		whole := b.limitOf(n, i+1) + cutMarker // more is cut to this
+		most := min(whole, room-cost-nextMarker)
+		tokens, within := b.w.tokensWithin(n, i+1, most)
+		if !within && most < whole {
+			return 0, false
+		}
+		if !within {
+			tokens = whole
+		}
+		cost += tokens + nextMarker
+	}
+	return cost, cost <= room
 }
 
 // hits ranks the first upTo records against the query, or against the latest user message.

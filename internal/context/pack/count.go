@@ -12,22 +12,40 @@ import (
 // counts holds what is only known of records that a pack came to: the exact tokens of their blocks, by number in the log.
 // The rest is guessed only.
 type counts struct {
-	pages [][]uint32 // 1 + tokens; 0 is not counted
+	pages [][]uint32 // 1 + tokens; 0 is not counted; with overMark, there are more
 	from  record.History
 	err   error // the first of reading a record in order to count it
 }
 
-const countPage = 256
+const (
+	countPage = 256
+	overMark  = 1 << 31
+)
 
-func (c *counts) get(block int) (tokens int, ok bool) {
+func (c *counts) at(block int) uint32 {
 	if page := block / countPage; page < len(c.pages) && c.pages[page] != nil {
-		n := c.pages[page][block%countPage]
-		return int(n) - 1, n > 0
+		return c.pages[page][block%countPage]
 	}
-	return 0, false
+	return 0
 }
 
-func (c *counts) set(block, tokens int) {
+func (c *counts) get(block int) (tokens int, ok bool) {
+	n := c.at(block)
+	return int(n) - 1, n > 0 && n&overMark == 0
+}
+
+// isOver tells whether it is known that a block has more tokens than most.
+func (c *counts) isOver(block, most int) bool {
+	n := c.at(block)
+	return n&overMark != 0 && int(n&^overMark)-1 >= most
+}
+
+func (c *counts) set(block, tokens int) { c.put(block, uint32(tokens)+1) }
+
+// setOver notes that a block has more tokens than most.
+func (c *counts) setOver(block, most int) { c.put(block, overMark|uint32(most+1)) }
+
+func (c *counts) put(block int, n uint32) {
 	for block/countPage >= len(c.pages) {
 		c.pages = append(c.pages, nil)
 	}
@@ -35,7 +53,7 @@ func (c *counts) set(block, tokens int) {
 	if *page == nil {
 		*page = make([]uint32, countPage)
 	}
-	(*page)[block%countPage] = uint32(tokens) + 1
+	(*page)[block%countPage] = n
 }
 
 // readFrom lets records be read from h from now on, and forgets an error of the last time. What it gives brings that back.
@@ -62,25 +80,56 @@ func (w *Workset) tokensOf(n, k int) int {
 	return tokens
 }
 
+// tokensWithin is tokensOf, if that is not more than most. It counts no further than to there.
+func (w *Workset) tokensWithin(n, k, most int) (tokens int, ok bool) {
+	at := int(w.metas[n-1].first) + k - 1
+	tokens, known := w.exact.get(at)
+	switch {
+	case known:
+		return tokens, tokens <= most
+	case most < 0 || w.exact.isOver(at, most):
+		return 0, false
+	}
+	r, ok := w.countable(n)
+	if !ok {
+		tokens = w.blocks[at].tokens()
+		return tokens, tokens <= most
+	}
+	text := shown(&r.Blocks[k-1])
+	size, tokens := w.tok.Prefix(text, most)
+	if size < len(text) {
+		w.exact.setOver(at, most)
+		return 0, false
+	}
+	w.exact.set(at, tokens)
+	return tokens, true
+}
+
 // countRecord counts the blocks of record n.
 func (w *Workset) countRecord(n int) {
-	first, blocks := int(w.metas[n-1].first), len(w.guessed(n))
-	if w.exact.from == nil || blocks == 0 {
+	r, ok := w.countable(n)
+	if !ok {
 		return
+	}
+	for i := range r.Blocks {
+		w.exact.set(int(w.metas[n-1].first)+i, min(w.tok.Count(shown(&r.Blocks[i])), maxBlockTokens))
+	}
+}
+
+// countable reads record n in order to count it.
+func (w *Workset) countable(n int) (r *record.Record, ok bool) {
+	blocks := len(w.guessed(n))
+	if w.exact.from == nil || blocks == 0 {
+		return nil, false
 	}
 	r, err := w.load(w.exact.from, n)
 	if err == nil && len(r.Blocks) != blocks {
 		err = fmt.Errorf("messages:%d: it has changed since it was folded", n)
 	}
-	if err != nil {
-		if w.exact.err == nil {
-			w.exact.err = err
-		}
-		return
+	if err != nil && w.exact.err == nil {
+		w.exact.err = err
 	}
-	for i := range r.Blocks {
-		w.exact.set(first+i, min(w.tok.Count(shown(&r.Blocks[i])), maxBlockTokens))
-	}
+	return r, err == nil
 }
 
 // load reads record n as packs show it: a line that holds no message is one block.
@@ -108,6 +157,19 @@ func (w *Workset) countShown(text string) int {
 	if n, ok := w.sizes[h]; ok {
 		return int(n)
 	}
+	return w.counted(h, text)
+}
+
+// countBytes is countShown of a part of a page.
+func (w *Workset) countBytes(text []byte) int {
+	h := maphash.Bytes(w.seed, text)
+	if n, ok := w.sizes[h]; ok {
+		return int(n)
+	}
+	return w.counted(h, string(text))
+}
+
+func (w *Workset) counted(h uint64, text string) int {
 	n := w.tok.Count(text)
 	if len(w.sizes) >= maxSizes {
 		clear(w.sizes)

@@ -1,6 +1,7 @@
 package pack
 
 import (
+	"slices"
 	"strings"
 
 	"ctxfs/internal/context/derive"
@@ -64,7 +65,7 @@ func childDocs(c Child, share int) []doc {
 
 // derivedDocs are what the first upTo records say, for a pack that does not show them all.
 func (b *builder) derivedDocs(upTo int) ([]doc, error) {
-	a, d := b.in.Authored, b.w.derived
+	a := b.in.Authored
 	var out []doc
 	add := func(kind string, file derive.Kind, authored, text []byte, div, least int, score float64) {
 		if authored == nil && len(text) > 0 {
@@ -72,21 +73,21 @@ func (b *builder) derivedDocs(upTo int) ([]doc, error) {
 			if b.in.Query == "" {
 				share = max(share, smallDoc)
 			}
-			shown, masked := b.w.masked(string(text)) // as the file shows it
+			shown, masked := b.w.maskedDoc(string(text)) // as the file shows it
 			out = append(out, doc{kind: kind, source: "context/" + string(file), text: shown, share: share, least: least, scores: Scores{Authority: score}, masked: masked,
 				hidden: b.w.hidesAny(upTo, b.in.target())})
 		}
 	}
-	summary, err := b.w.summary(b.in.History, upTo)
+	text, err := b.w.derivedText(b.in.History, upTo)
 	if err != nil {
 		return nil, err
 	}
 	// Rules and choices first: they are short, and what breaks them is wrong however it is done.
-	add(kindFacts, derive.Facts, a.Facts, d.Facts(upTo), 20, 0, 0.6)
-	add(kindDecisions, derive.Decisions, a.Decisions, d.Decisions(upTo), 24, 0, 0.5)
-	add(kindTodo, derive.Todo, a.Todo, d.Todo(upTo), 24, 0, 0.5)
-	add(kindSummary, derive.Summary, a.Summary, summary, 12, minSummary, 0.4)
-	add(kindRefs, derive.Refs, a.Refs, d.LatestRefs(upTo, packedRefs), 30, 0, 0.3)
+	add(kindFacts, derive.Facts, a.Facts, text.facts, 20, 0, 0.6)
+	add(kindDecisions, derive.Decisions, a.Decisions, text.decisions, 24, 0, 0.5)
+	add(kindTodo, derive.Todo, a.Todo, b.w.derived.Todo(upTo), 24, 0, 0.5)
+	add(kindSummary, derive.Summary, a.Summary, text.summary, 12, minSummary, 0.4)
+	add(kindRefs, derive.Refs, a.Refs, text.refs, 30, 0, 0.3)
 	return out, nil
 }
 
@@ -122,10 +123,11 @@ func (b *builder) placeOne(d doc, share int) int {
 	if d.path == "" {
 		d.path = d.source
 	}
-	if d.whole == nil {
-		d.whole = []byte(d.text)
+	t := b.w.docText(d.text)
+	hash, total := t.hash, t.total
+	if d.whole != nil {
+		hash = swap.Sum(d.whole).String()
 	}
-	hash, total := swap.Sum(d.whole).String(), b.w.tok.Count(d.text)
 	if d.hidden || !b.in.sees(d.kind) {
 		b.omitFile(d, hash, total, outHidden)
 		return 0
@@ -134,25 +136,24 @@ func (b *builder) placeOne(d doc, share int) int {
 	if d.note != "" {
 		title += " (" + d.note + ")"
 	}
-	overhead := b.w.tok.Count(docSection(title, ""))
+	overhead := b.w.countShown(docSection(title, ""))
 	if share < minDoc || share < min(d.least, total) || share <= overhead+8 && total > 8 {
 		b.omitFile(d, hash, total, outBudget)
 		return 0
 	}
-	text, masked := b.w.masked(scrub(d.text))
-	masked = addMasked(masked, d.masked)
-	size := b.w.tok.Count(text)
-	kept := size
+	b.w.show(t, d.text)
+	text, size, kept := t.shown, t.size, t.size
+	masked := addMasked(slices.Clone(t.masked), d.masked)
 	if size > share-overhead {
-		text, kept = b.w.cutFile(text, size, share-overhead, d.path)
+		text, kept = b.w.cut(t, share-overhead, d.path)
 	}
 	if text == "" && size > 0 {
 		b.omitFile(d, hash, size, outLarge)
 		return 0
 	}
-	start := b.page.out.Len()
+	start := len(b.page.out)
 	n := b.page.doc(title, text)
-	b.items = append(b.items, Item{Start: start, End: b.page.out.Len(), Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note, Masked: masked})
+	b.items = append(b.items, Item{Start: start, End: len(b.page.out), Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note, Masked: masked})
 	if kept < size {
 		b.omitFile(d, hash, size-kept, outLarge)
 	}

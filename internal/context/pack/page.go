@@ -1,6 +1,8 @@
 package pack
 
 import (
+	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,29 +11,53 @@ import (
 // page is the text of a pack while it is written.
 type page struct {
 	w    *Workset
-	out  strings.Builder
-	cuts []int // where records start and end
+	out  []byte
+	cuts []int // where records and the texts of files start and end
 }
 
 // count counts the page from the counts of its parts: those that stood in the pack before are known.
 func (p *page) count() int {
-	text, sum, from := p.out.String(), 0, 0
+	sum, from := 0, 0
 	for _, at := range p.cuts {
-		if splits(text, at) {
-			sum += p.w.countShown(text[from:at])
+		if splits(p.out, at) {
+			sum += p.w.countBytes(p.out[from:at])
 			from = at
 		}
 	}
-	return sum + p.w.countShown(text[from:])
+	return sum + p.w.countBytes(p.out[from:])
+}
+
+// newPage is an empty page with room for as much as the last one of w had.
+func newPage(w *Workset) page { return page{w: w, out: make([]byte, 0, w.pageSize+w.pageSize/16)} }
+
+func (p *page) write(parts ...string) {
+	for _, s := range parts {
+		p.out = append(p.out, s...)
+	}
+}
+
+// bytes gives the page, which is done.
+func (p *page) bytes() []byte {
+	p.w.pageSize = len(p.out)
+	if cap(p.out) > len(p.out)+len(p.out)/4 {
+		return bytes.Clone(p.out)
+	}
+	return slices.Clip(p.out)
+}
+
+// cut notes that the page may be counted up to here and from here on.
+func (p *page) cut() int {
+	p.cuts = append(p.cuts, len(p.out))
+	return len(p.out)
 }
 
 // splits tells whether text counts as much as text[:at] and text[at:] do: where one line ends, after something that is seen,
 // and the next begins with something that is seen and is no slash. See Tokenizer.
-func splits(text string, at int) bool {
+func splits(text []byte, at int) bool {
 	if at < 2 || at >= len(text) || text[at-1] != '\n' {
 		return false
 	}
-	before, _ := utf8.DecodeLastRuneInString(text[:at-1])
+	before, _ := utf8.DecodeLastRune(text[:at-1])
 	return seen(before) && seen(rune(text[at])) && text[at] < utf8.RuneSelf && text[at] != '/'
 }
 
@@ -40,7 +66,10 @@ func seen(r rune) bool { return r != ' ' && unicode.IsPrint(r) }
 // doc writes a file's text as a section of its own and gives what it takes.
 func (p *page) doc(title, text string) int {
 	s := docSection(title, text)
-	p.out.WriteString(s)
+	f := fence(text) // the text ends before its second one
+	p.write(s[:len(s)-len(f)-2])
+	p.cut()
+	p.write(s[len(s)-len(f)-2:])
 	return p.w.countShown(s)
 }
 
@@ -55,7 +84,7 @@ func docSection(title, text string) string {
 // messages writes records as one section. Its fence is the usual one as long as the records allow it, and a record
 // that does not gets a fence of its own: so a later record never changes the bytes before it.
 func (p *page) messages(title string, recs []shownRecord) {
-	p.out.WriteString("## " + title + "\n\n")
+	p.write("## ", title, "\n\n")
 	open := false
 	for i := range recs {
 		r := &recs[i]
@@ -64,22 +93,21 @@ func (p *page) messages(title string, recs []shownRecord) {
 		}
 		f := fence(r.text)
 		if f != usualFence && open {
-			p.out.WriteString(usualFence + "\n")
+			p.write(usualFence, "\n")
 			open = false
 		}
 		if !open {
-			p.out.WriteString(f + "\n")
+			p.write(f, "\n")
 		}
-		r.start = p.out.Len()
-		p.out.WriteString(r.text)
-		r.end = p.out.Len()
-		p.cuts = append(p.cuts, r.start, r.end)
+		r.start = p.cut()
+		p.write(r.text)
+		r.end = p.cut()
 		if open = f == usualFence; !open {
-			p.out.WriteString(f + "\n")
+			p.write(f, "\n")
 		}
 	}
 	if open {
-		p.out.WriteString(usualFence + "\n")
+		p.write(usualFence, "\n")
 	}
-	p.out.WriteByte('\n')
+	p.write("\n")
 }

@@ -138,7 +138,7 @@ func (w *Workset) recalled(f *flow, group []int, h recall.Hit) (string, error) {
 		shown = append(shown, s)
 	}
 	p.messages(fmt.Sprintf("%s, score %.2f", swap.Range{A: h.N, B: h.N}.Ref(), h.Score), shown)
-	return p.out.String(), nil
+	return string(p.out), nil
 }
 
 // within cuts text to budget tokens.

@@ -51,6 +51,8 @@ type Workset struct {
 	ranked   []ranking // the latest last
 	seed     maphash.Seed
 	sizes    map[uint64]int32 // tokens of texts that packs were made of, by their hashes
+	pageSize int              // of the last page, in bytes
+	docs     *docMemo
 	guess    *guess
 	exact    counts
 	chunks   map[string]swap.Range // some that were asked for, by their ids
@@ -69,7 +71,7 @@ type badLine struct {
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
 	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
-		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), chunks: map[string]swap.Range{}, secrets: map[int][]Masked{}, hidden: map[string][]uint32{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
+		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), docs: newDocMemo(), chunks: map[string]swap.Range{}, secrets: map[int][]Masked{}, hidden: map[string][]uint32{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
 }
 
 // Len is the number of records folded.

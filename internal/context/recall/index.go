@@ -11,6 +11,7 @@ type Index struct {
 	lens   []uint16  // terms of record n, clipped, at n-1
 	sums   []uint64  // sums[i]: total length of the first 64*i records
 	starts []uint32  // first records of episodes
+	before []uint64  // total length of what stands before each episode
 	last   time.Time // of the newest record that has one
 	scan   *scanner
 }
@@ -34,6 +35,7 @@ func (x *Index) Add(t time.Time, texts ...string) {
 	n := uint32(len(x.lens) + 1)
 	if x.begins(t, n) {
 		x.starts = append(x.starts, n)
+		x.before = append(x.before, x.total(len(x.lens)))
 		if !t.IsZero() {
 			for _, d := range dateTerms(t) {
 				x.open.count(key(hash(d, 0, len(d))), begin)

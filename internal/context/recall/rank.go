@@ -43,10 +43,9 @@ func (x *Index) Rank(query string, upTo, k int, without Technique) []Hit {
 		q = append(q, queryDates(query)...)
 	}
 	lists := x.lists(q, upTo)
-	scores := x.scores(lists, upTo)
-	out := slices.Clone(scores)
+	out := x.scores(lists, upTo)
 	if without&Neighbours == 0 {
-		pass(scores, out)
+		out = pass(out)
 	}
 	if without&Episodes == 0 {
 		x.episodes(lists, out)
@@ -54,21 +53,31 @@ func (x *Index) Rank(query string, upTo, k int, without Technique) []Hit {
 	return top(out, k)
 }
 
-// pass adds to each score its share of the scores around it.
-func pass(scores, out []float32) {
-	for i, s := range scores {
-		if s == 0 {
-			continue
+// pass gives each score with its share of the scores around it. Each sum is made in order of the records: another order would
+// round otherwise.
+func pass(scores []float32) []float32 {
+	n := len(scores)
+	out := make([]float32, n)
+	share := func(i int, share float32) float32 {
+		if i < 0 || i >= n {
+			return 0
 		}
-		for _, p := range [...]struct {
-			away  int
-			share float32
-		}{{-2, secondShare}, {-1, nextShare}, {1, nextShare}, {2, secondShare}} {
-			if j := i + p.away; j >= 0 && j < len(out) {
-				out[j] += p.share * s
-			}
-		}
+		return share * scores[i]
 	}
+	atEdge := func(i int) {
+		out[i] = scores[i] + share(i-2, secondShare) + share(i-1, nextShare) + share(i+1, nextShare) + share(i+2, secondShare)
+	}
+	for i := range min(2, n) {
+		atEdge(i)
+	}
+	for i := 2; i < n-2; i++ {
+		s := scores[i-2 : i+3 : i+3]
+		out[i] = s[2] + secondShare*s[0] + nextShare*s[1] + nextShare*s[3] + secondShare*s[4]
+	}
+	for i := max(2, n-2); i < n; i++ {
+		atEdge(i)
+	}
+	return out
 }
 
 // episodes adds to each record's score its share of its episode's, by BM25 over episodes.
@@ -98,11 +107,13 @@ func (x *Index) episodes(lists []weighted, out []float32) {
 			tf[e] = 0
 		}
 	}
-	for e := range starts {
-		for i := int(starts[e]) - 1; i < episodeEnd(starts, e, len(out)); i++ {
-			if scores[e] > 0 {
-				out[i] += episodeShare * scores[e]
-			}
+	for e, s := range scores {
+		if s <= 0 {
+			continue
+		}
+		all := out[starts[e]-1 : episodeEnd(starts, e, len(out))]
+		for i := range all {
+			all[i] += episodeShare * s
 		}
 	}
 }
@@ -117,9 +128,8 @@ func episodeEnd(starts []uint32, e, upTo int) int {
 
 // episodeLen is the summed length of episode e in terms.
 func (x *Index) episodeLen(starts []uint32, e, upTo int) float64 {
-	sum := 0
-	for _, l := range x.lens[starts[e]-1 : episodeEnd(starts, e, upTo)] {
-		sum += int(l)
+	if e+1 < len(starts) {
+		return float64(x.before[e+1] - x.before[e])
 	}
-	return float64(sum)
+	return float64(x.total(upTo) - x.before[e])
 }

@@ -192,14 +192,20 @@ func idf(df, n int) float64 { return math.Log(1 + (float64(n)-float64(df)+0.5)/(
 // top gives the k best of scores above 0, best first; of equals the newer.
 func top(scores []float32, k int) []Hit {
 	var h worst
+	least := float32(0) // of those in h, once there are k
 	for i, s := range scores {
-		if s <= 0 || len(h) == k && float64(s) < h[0].Score {
+		if s < least || s <= 0 {
 			continue
 		}
-		if len(h) == k {
-			heap.Pop(&h)
+		if len(h) < k {
+			heap.Push(&h, Hit{i + 1, float64(s)})
+		} else {
+			h[0] = Hit{i + 1, float64(s)}
+			heap.Fix(&h, 0)
 		}
-		heap.Push(&h, Hit{i + 1, float64(s)})
+		if len(h) == k {
+			least = float32(h[0].Score)
+		}
 	}
 	slices.SortFunc(h, func(a, b Hit) int {
 		if c := cmp.Compare(b.Score, a.Score); c != 0 {
