@@ -178,12 +178,25 @@ func (w *Workset) counted(h uint64, text string) int {
 	return n
 }
 
+// maxHashes is how many hashes of ranges are remembered: from one pack to the next most are the same.
+const maxHashes = 1024
+
 // hash is the hash of the records of r.
 func (w *Workset) hash(r swap.Range) swap.Hash {
-	h, err := w.tree.Hash(r, w.exact.line)
-	if err != nil && w.exact.err == nil {
-		w.exact.err = err
+	if h, ok := w.hashes[r]; ok {
+		return h
 	}
+	h, err := w.tree.Hash(r, w.exact.line)
+	if err != nil {
+		if w.exact.err == nil {
+			w.exact.err = err
+		}
+		return h
+	}
+	if len(w.hashes) >= maxHashes {
+		clear(w.hashes)
+	}
+	w.hashes[r] = h
 	return h
 }
 

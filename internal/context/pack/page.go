@@ -19,7 +19,7 @@ type page struct {
 func (p *page) count() int {
 	sum, from := 0, 0
 	for _, at := range p.cuts {
-		if splits(p.out, at) {
+		if splits(p.out, at, p.w.lineEnds) {
 			sum += p.w.countBytes(p.out[from:at])
 			from = at
 		}
@@ -51,14 +51,20 @@ func (p *page) cut() int {
 	return len(p.out)
 }
 
-// splits tells whether text counts as much as text[:at] and text[at:] do: where one line ends, after something that is seen,
-// and the next begins with something that is seen and is no slash. See Tokenizer.
-func splits(text []byte, at int) bool {
-	if at < 2 || at >= len(text) || text[at-1] != '\n' {
+// splits tells whether text counts as much as text[:at] and text[at:] do: where a line ends and the next begins with something
+// that is seen and is no slash. Unless lineEnds says that no blanks before the line's end go beyond it, something that is seen
+// must stand there. See Tokenizer.
+func splits(text []byte, at int, lineEnds bool) bool {
+	if at < 2 || at >= len(text) || text[at-1] != '\n' || text[at] == '/' || text[at] >= utf8.RuneSelf || !seen(rune(text[at])) {
 		return false
 	}
 	before, _ := utf8.DecodeLastRune(text[:at-1])
-	return seen(before) && seen(rune(text[at])) && text[at] < utf8.RuneSelf && text[at] != '/'
+	return lineEnds || seen(before)
+}
+
+// splitsAtLineEnds tells whether an encoding takes blanks up to the last line end among them as one.
+func splitsAtLineEnds(encoding string) bool {
+	return encoding == "o200k_base" || encoding == "cl100k_base"
 }
 
 func seen(r rune) bool { return r != ' ' && unicode.IsPrint(r) }

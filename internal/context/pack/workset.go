@@ -50,9 +50,11 @@ type Workset struct {
 	bad      []badLine
 	ranked   []ranking // the latest last
 	seed     maphash.Seed
-	sizes    map[uint64]int32 // tokens of texts that packs were made of, by their hashes
-	pageSize int              // of the last page, in bytes
+	sizes    map[uint64]int32         // tokens of texts that packs were made of, by their hashes
+	pageSize int                      // of the last page, in bytes
+	hashes   map[swap.Range]swap.Hash // some that packs came to
 	docs     *docMemo
+	lineEnds bool // see splits
 	guess    *guess
 	exact    counts
 	chunks   map[string]swap.Range // some that were asked for, by their ids
@@ -71,7 +73,7 @@ type badLine struct {
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
 	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
-		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), docs: newDocMemo(), chunks: map[string]swap.Range{}, secrets: map[int][]Masked{}, hidden: map[string][]uint32{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
+		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), hashes: map[swap.Range]swap.Hash{}, docs: newDocMemo(), lineEnds: splitsAtLineEnds(t.Name()), chunks: map[string]swap.Range{}, secrets: map[int][]Masked{}, hidden: map[string][]uint32{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
 }
 
 // Len is the number of records folded.

@@ -25,7 +25,7 @@ func Best(query string, parts []string) int {
 	for i := range parts {
 		sum := 0.0
 		for j, tf := range counts[i] {
-			sum += bm25(idf(df[j], len(parts)), float64(tf), 1, 1)
+			sum += bm25(idf(df[j], len(parts)), float64(tf), norm(1, 1))
 		}
 		if sum > most {
 			best, most = i, sum

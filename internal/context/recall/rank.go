@@ -84,11 +84,11 @@ func pass(scores []float32) []float32 {
 func (x *Index) episodes(lists []weighted, out []float32) {
 	n, _ := slices.BinarySearch(x.starts, uint32(len(out)+1))
 	starts := x.starts[:n]
-	scores, tf, lens := make([]float32, n), make([]float32, n), make([]float64, n)
-	for e := range lens {
-		lens[e] = x.episodeLen(starts, e, len(out))
-	}
+	scores, tf, norms := make([]float32, n), make([]float32, n), make([]float64, n)
 	mean := max(float64(x.total(len(out)))/float64(n), 1)
+	for e := range norms {
+		norms[e] = norm(x.episodeLen(starts, e, len(out)), mean)
+	}
 	var in []int // the episodes that have the term
 	for _, l := range lists {
 		in = in[:0]
@@ -103,7 +103,7 @@ func (x *Index) episodes(lists []weighted, out []float32) {
 		}
 		weight := l.weight * idf(len(in), n)
 		for _, e := range in {
-			scores[e] += float32(bm25(weight, float64(tf[e]), lens[e], mean))
+			scores[e] += float32(bm25(weight, float64(tf[e]), norms[e]))
 			tf[e] = 0
 		}
 	}

@@ -134,13 +134,7 @@ func (w *wanted) count(upTo uint32) uint32 {
 			n += c.df
 			continue
 		}
-		c.read(func(p posting) bool {
-			if p.doc+c.first > upTo {
-				return false
-			}
-			n++
-			return true
-		})
+		n += uint32(len(c.read(nil, upTo)))
 	}
 	for _, p := range w.recent {
 		if p.doc <= upTo {
@@ -154,13 +148,7 @@ func (w *wanted) count(upTo uint32) uint32 {
 func (w *wanted) read(upTo uint32) []posting {
 	out := make([]posting, 0, w.df)
 	for i := range w.in {
-		c := &w.in[i]
-		c.read(func(p posting) bool {
-			if p.doc += c.first; p.doc <= upTo {
-				out = append(out, p)
-			}
-			return p.doc < upTo
-		})
+		out = w.in[i].read(out, upTo)
 	}
 	for _, p := range w.recent {
 		if p.doc <= upTo {
@@ -176,16 +164,17 @@ func (x *Index) scores(lists []weighted, upTo int) []float32 {
 	mean := max(float64(x.total(upTo))/float64(upTo), 1)
 	for _, l := range lists {
 		for _, p := range l.list {
-			scores[p.doc-1] += float32(bm25(l.weight*l.rarity, float64(p.tf), float64(x.lens[p.doc-1]), mean))
+			scores[p.doc-1] += float32(bm25(l.weight*l.rarity, float64(p.tf), norm(float64(x.lens[p.doc-1]), mean)))
 		}
 	}
 	return scores
 }
 
-// bm25 is one term's part of a text's score.
-func bm25(weight, tf, length, mean float64) float64 {
-	return weight * tf * (bm25K1 + 1) / (tf + bm25K1*(1-bm25B+bm25B*length/mean))
-}
+// bm25 is one term's part of the score of a text with that norm.
+func bm25(weight, tf, norm float64) float64 { return weight * tf * (bm25K1 + 1) / (tf + norm) }
+
+// norm holds back texts by their length.
+func norm(length, mean float64) float64 { return bm25K1 * (1 - bm25B + bm25B*length/mean) }
 
 func idf(df, n int) float64 { return math.Log(1 + (float64(n)-float64(df)+0.5)/(float64(df)+0.5)) }
 
