@@ -122,6 +122,25 @@ func BenchmarkNextPack(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
+// BenchmarkNextPackReal is the same over the real coding sessions, one after the other: from record 1,000 on and at their end.
+func BenchmarkNextPackReal(b *testing.B) {
+	log := realRecords(b)
+	const most = 400
+	total := record.NewMemory(log).Len()
+	small, large := newAppender(b, log, 1000), newAppender(b, log, total-most)
+	runtime.GC()
+	b.ResetTimer()
+	for i := 0; i < b.N && i < most; i++ {
+		small.step(b)
+		large.step(b)
+	}
+	per := float64(min(b.N, most)) * 1e6
+	b.ReportMetric(float64(small.used)/per, "ms-at-1000")
+	b.ReportMetric(float64(large.used)/per, fmt.Sprintf("ms-at-%d", total-most))
+	b.ReportMetric(float64(large.used)/float64(small.used), "ratio")
+	b.ReportMetric(0, "ns/op")
+}
+
 // BenchmarkFirstIndex is the first index of an old session: made is the worst case for the index of words, since
 // nothing of it is a function word or comes again as a whole. Issue: 50 MB/s a core.
 func BenchmarkFirstIndex(b *testing.B) {

@@ -52,7 +52,8 @@ func (w *Workset) Build(in Input) (*Pack, error) {
 
 // fit finds a plan whose text is within lim.
 func (w *Workset) fit(in Input, lim int) (*Pack, error) {
-	cache := map[int]*record.Record{}
+	cache := make(map[int]*record.Record, len(w.loaded)+8)
+	defer w.keepLoaded(cache)
 	for i, plan := 0, lim-lim/100; i < tries && plan > 0; i++ {
 		p, err := w.try(in, plan, cache)
 		if err != nil {

@@ -40,9 +40,12 @@ func (f *flow) load(n int) (*record.Record, error) {
 	if r := f.cache[n]; r != nil {
 		return r, nil
 	}
-	r, err := f.w.load(f.h, n)
-	if err != nil {
-		return nil, err
+	r := f.w.loaded[n]
+	if r == nil {
+		var err error
+		if r, err = f.w.load(f.h, n); err != nil {
+			return nil, err
+		}
 	}
 	f.cache[n] = r
 	return r, nil

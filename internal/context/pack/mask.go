@@ -47,6 +47,21 @@ func (w *Workset) load(h record.History, n int) (*record.Record, error) {
 	return r, nil
 }
 
+// maxLoaded is how much is kept of the records of the last pack, in bytes of their lines.
+const maxLoaded = 512 << 10
+
+// keepLoaded keeps the records that a pack was made of for the next one, which mostly shows the same.
+func (w *Workset) keepLoaded(recs map[int]*record.Record) {
+	left := maxLoaded
+	for n, r := range recs {
+		if left -= r.Len; left < 0 {
+			left += r.Len
+			delete(recs, n)
+		}
+	}
+	w.loaded = recs
+}
+
 // addMasked adds up what was masked, by rule.
 func addMasked(sum, more []Masked) []Masked {
 next:

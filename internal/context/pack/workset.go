@@ -53,6 +53,7 @@ type Workset struct {
 	sizes    map[uint64]int32         // tokens of texts that packs were made of, by their hashes
 	pageSize int                      // of the last page, in bytes
 	hashes   map[swap.Range]swap.Hash // some that packs came to
+	loaded   map[int]*record.Record   // of the last pack; none of them changes
 	docs     *docMemo
 	lineEnds bool // see splits
 	guess    *guess
