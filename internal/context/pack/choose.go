@@ -165,7 +165,8 @@ func (b *builder) take(n int, rel float64, room int) int {
 	return cost
 }
 
-// group lists record n and those of its partners that are not in yet.
+// group lists record n and those of its partners that are not in yet, in order: so what was found out about them from one of them
+// is known when another is looked at.
 func (b *builder) group(n int) []int {
 	group := []int{n}
 	for _, p := range b.w.partners(n) {
@@ -173,6 +174,7 @@ func (b *builder) group(n int) []int {
 			group = append(group, p)
 		}
 	}
+	slices.Sort(group)
 	return group
 }
 

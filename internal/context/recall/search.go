@@ -107,21 +107,23 @@ func (o *open) fill(known map[uint32]*wanted, base uint32) {
 	if len(o.terms) == 0 {
 		return
 	}
-	byTerm := make([]*wanted, len(o.terms))
+	byTerm, is := map[uint32]*wanted{}, make([]uint64, len(o.terms)/64+1)
 	for _, w := range known {
 		if n := o.slots[o.find(w.key)]; n > 0 {
 			byTerm[n-1] = w
+			is[(n-1)/64] |= 1 << ((n - 1) % 64)
 		}
 	}
-	doc := uint32(0)
-	for i, p := range o.posts {
-		for uint32(i) >= o.ends[doc] {
-			doc++
+	from := uint32(0)
+	for doc, end := range o.ends {
+		for _, p := range o.posts[from:end] {
+			if is[p.term/64]&(1<<(p.term%64)) != 0 {
+				w := byTerm[p.term]
+				w.df++
+				w.recent = append(w.recent, posting{base + uint32(doc), p.tf})
+			}
 		}
-		if w := byTerm[p.term]; w != nil {
-			w.df++
-			w.recent = append(w.recent, posting{base + doc, p.tf})
-		}
+		from = end
 	}
 }
 
