@@ -14,6 +14,7 @@ type Index struct {
 	before []uint64  // total length of what stands before each episode
 	last   time.Time // of the newest record that has one
 	scan   *scanner
+	asked  asked // the last query, as of parts
 }
 
 // NewIndex is an empty index.
@@ -62,6 +63,7 @@ const (
 
 // pack packs the newest records, then merges parts.
 func (x *Index) pack() {
+	x.asked = asked{}
 	x.parts = append(x.parts, x.open.pack(uint32(len(x.lens)-len(x.open.ends)+1)))
 	for len(x.parts) >= fan {
 		last := x.parts[len(x.parts)-fan:]

@@ -47,15 +47,6 @@ type weighted struct {
 	rarity float64 // its IDF among the records
 }
 
-// wanted is a term of a query that the index knows.
-type wanted struct {
-	key    uint32
-	weight float64
-	df     uint32
-	in     []cursor  // the parts that have it
-	recent []posting // its postings in the newest records
-}
-
 // lists reads the postings of q in the first upTo records. Of a long query the rarest terms are taken.
 func (x *Index) lists(q []Term, upTo int) []weighted {
 	terms := x.wanted(q)
@@ -72,91 +63,7 @@ func (x *Index) lists(q []Term, upTo int) []weighted {
 			out = append(out, weighted{list, t.weight, idf(len(list), upTo)})
 		}
 	}
-	return out
-}
-
-// wanted looks for the terms of q; one that stands in q twice is there twice, with the weight of both.
-func (x *Index) wanted(q []Term) []*wanted {
-	known := map[uint32]*wanted{}
-	for _, t := range q {
-		w := known[t.key]
-		if w == nil {
-			w = &wanted{key: t.key}
-			known[t.key] = w
-			for _, p := range x.parts {
-				if c, ok := p.find(t.key); ok {
-					w.in = append(w.in, c)
-					w.df += c.df
-				}
-			}
-		}
-		w.weight += t.Weight
-	}
-	x.open.fill(known, uint32(len(x.lens)-len(x.open.ends)+1))
-	var out []*wanted
-	for _, t := range q {
-		if w := known[t.key]; w.df > 0 {
-			out = append(out, w)
-		}
-	}
-	return out
-}
-
-// fill reads the postings of the wanted terms in the newest records, of which base is the first.
-func (o *open) fill(known map[uint32]*wanted, base uint32) {
-	if len(o.terms) == 0 {
-		return
-	}
-	byTerm, is := map[uint32]*wanted{}, make([]uint64, len(o.terms)/64+1)
-	for _, w := range known {
-		if n := o.slots[o.find(w.key)]; n > 0 {
-			byTerm[n-1] = w
-			is[(n-1)/64] |= 1 << ((n - 1) % 64)
-		}
-	}
-	from := uint32(0)
-	for doc, end := range o.ends {
-		for _, p := range o.posts[from:end] {
-			if is[p.term/64]&(1<<(p.term%64)) != 0 {
-				w := byTerm[p.term]
-				w.df++
-				w.recent = append(w.recent, posting{base + uint32(doc), p.tf})
-			}
-		}
-		from = end
-	}
-}
-
-// count is how many of the first upTo records have the term: the answer over them must not depend on later ones.
-func (w *wanted) count(upTo uint32) uint32 {
-	n := uint32(0)
-	for i := range w.in {
-		c := &w.in[i]
-		if c.first+c.part.count-1 <= upTo {
-			n += c.df
-			continue
-		}
-		n += uint32(len(c.read(nil, upTo)))
-	}
-	for _, p := range w.recent {
-		if p.doc <= upTo {
-			n++
-		}
-	}
-	return n
-}
-
-// read gives the postings up to record upTo.
-func (w *wanted) read(upTo uint32) []posting {
-	out := make([]posting, 0, w.df)
-	for i := range w.in {
-		out = w.in[i].read(out, upTo)
-	}
-	for _, p := range w.recent {
-		if p.doc <= upTo {
-			out = append(out, p)
-		}
-	}
+	x.asked.forget()
 	return out
 }
 
