@@ -107,8 +107,12 @@ func (a *appender) step(b *testing.B) {
 // Issue: ratio at most 1.5.
 func BenchmarkNextPack(b *testing.B) {
 	const most = 4000
-	log := growing(100_000 + most)
-	small, large := newAppender(b, log, 1000), newAppender(b, log, 100_000)
+	nextPacks(b, growing(100_000+most), 1000, 100_000, most)
+}
+
+// nextPacks appends up to most records to two sessions that begin with so many records of a log, in turns, and packs them.
+func nextPacks(b *testing.B, log []byte, few, many, most int) {
+	small, large := newAppender(b, log, few), newAppender(b, log, many)
 	runtime.GC()
 	b.ResetTimer()
 	for i := 0; i < b.N && i < most; i++ {
@@ -116,8 +120,8 @@ func BenchmarkNextPack(b *testing.B) {
 		large.step(b)
 	}
 	per := float64(min(b.N, most)) * 1e6
-	b.ReportMetric(float64(small.used)/per, "ms-at-1000")
-	b.ReportMetric(float64(large.used)/per, "ms-at-100000")
+	b.ReportMetric(float64(small.used)/per, fmt.Sprintf("ms-at-%d", few))
+	b.ReportMetric(float64(large.used)/per, fmt.Sprintf("ms-at-%d", many))
 	b.ReportMetric(float64(large.used)/float64(small.used), "ratio")
 	b.ReportMetric(0, "ns/op")
 }
@@ -126,19 +130,7 @@ func BenchmarkNextPack(b *testing.B) {
 func BenchmarkNextPackReal(b *testing.B) {
 	log := realRecords(b)
 	const most = 400
-	total := record.NewMemory(log).Len()
-	small, large := newAppender(b, log, 1000), newAppender(b, log, total-most)
-	runtime.GC()
-	b.ResetTimer()
-	for i := 0; i < b.N && i < most; i++ {
-		small.step(b)
-		large.step(b)
-	}
-	per := float64(min(b.N, most)) * 1e6
-	b.ReportMetric(float64(small.used)/per, "ms-at-1000")
-	b.ReportMetric(float64(large.used)/per, fmt.Sprintf("ms-at-%d", total-most))
-	b.ReportMetric(float64(large.used)/float64(small.used), "ratio")
-	b.ReportMetric(0, "ns/op")
+	nextPacks(b, log, 1000, record.NewMemory(log).Len()-most, most)
 }
 
 // BenchmarkFirstIndex is the first index of an old session: made is the worst case for the index of words, since

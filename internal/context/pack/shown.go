@@ -103,6 +103,9 @@ const usualFence = "````"
 
 // fence is a fence that s cannot close.
 func fence(s string) string {
+	if !strings.Contains(s, usualFence) && !strings.Contains(s, "~~~~") { // looks at many bytes at once
+		return usualFence
+	}
 	if n := longestRun(s); n >= len(usualFence) {
 		return strings.Repeat("`", n+1)
 	}
