@@ -75,7 +75,7 @@ func parseRecord(b []byte) (record, int) {
 // crash tears the end: what follows there is a leftover. Else the journal is damaged.
 func scanJournal(b []byte) (list []record, valid int64, damaged bool) {
 	if len(b) < journalHead || string(b[:8]) != journalMagic {
-		return nil, 0, len(b) >= journalHead && !zero(b)
+		return nil, 0, len(b) >= journalHead && !headLost(b)
 	}
 	at, gap := journalHead, false
 	valid = journalHead
@@ -85,10 +85,14 @@ func scanJournal(b []byte) (list []record, valid int64, damaged bool) {
 			gap = true
 			i := bytes.Index(b[at+1:], []byte(recordMagic))
 			if i < 0 {
+				at = len(b)
 				break
 			}
 			at += 1 + i
 			continue
+		}
+		if gap && lost(b, int(valid), at) {
+			return list, valid, false // what follows was never acknowledged either
 		}
 		list = append(list, r)
 		at += n
@@ -98,7 +102,29 @@ func scanJournal(b []byte) (list []record, valid int64, damaged bool) {
 			valid = int64(at)
 		}
 	}
-	return list, valid, damaged || gap && !torn(b[valid:])
+	return list, valid, damaged || gap && !torn(b[valid:]) && !lost(b, int(valid), len(b))
+}
+
+// headLost tells whether the disk did not get the head of a file.
+func headLost(b []byte) bool { return zero(b[:min(len(b), sector)]) }
+
+// sector is what a disk writes in one piece.
+const sector = 512
+
+// lost tells whether the bytes of a file from one place to another, where something whole should begin, are a write of which
+// the disk did not get all before the power went: there is a sector that was never written. No sync can have returned since.
+func lost(b []byte, from, to int) bool {
+	for at := from; at < to; {
+		end := (at/sector + 1) * sector
+		if end <= to || to == len(b) {
+			end = min(end, to)
+			if zero(b[at:end]) && (at == from || end-at == sector || end == len(b)) {
+				return true
+			}
+		}
+		at = end
+	}
+	return false
 }
 
 // torn tells whether b, which is no record, is one that was not written whole: the file ends within it, or has a hole

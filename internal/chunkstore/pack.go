@@ -125,7 +125,43 @@ func (p *pack) scan(dec *zstd.Decoder) error {
 		at += n
 		p.size = at
 	}
-	return nil
+	if p.torn && !p.cut && !p.gap { // else nothing can be told of it, or nothing need be
+		p.cut, err = p.endLost(st.Size())
+	}
+	return err
+}
+
+// endLost tells whether what stands behind the last frame is one of which the disk did not get all.
+func (p *pack) endLost(size int64) (bool, error) {
+	from := p.size / sector * sector
+	b := make([]byte, min(size-from, maxFrame))
+	if _, err := p.f.ReadAt(b, from); err != nil {
+		return false, err
+	}
+	return lost(b, int(p.size-from), len(b)), nil
+}
+
+// maxFrame bounds what is read to judge a frame that is not whole: one is no longer than 28 MiB and a head.
+const maxFrame = 29 << 20
+
+// sound reads the bytes of a frame, and tells whether they are what was written.
+func (s *sealed) sound() (bool, error) {
+	z := make([]byte, s.z)
+	if _, err := s.f.ReadAt(z, s.off); err == io.EOF {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	return blake3.Sum256(z) == s.sum, nil
+}
+
+// drop takes the last frame of the pack off: it was not written whole.
+func (p *pack) drop() {
+	last := len(p.frames) - 1
+	src := p.frames[last].load.(*sealed)
+	p.size = src.off - int64(src.meta) - headSize
+	p.frames = p.frames[:last:last]
+	p.torn, p.cut = true, true
 }
 
 // resync looks for the next head from at on.

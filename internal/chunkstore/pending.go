@@ -171,7 +171,7 @@ func (p *journal) read() (*content, error) {
 		return nil, err
 	}
 	list, valid, damaged := scanJournal(data)
-	if len(data) >= journalHead && !bytes.HasPrefix(data, newJournal(p.base)) && !zero(data) {
+	if len(data) >= journalHead && !bytes.HasPrefix(data, newJournal(p.base)) && !headLost(data) {
 		damaged = true
 	}
 	c.size, c.damaged = valid, c.damaged || damaged

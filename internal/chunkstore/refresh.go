@@ -88,6 +88,9 @@ func (s *Store) refreshOnce() error {
 	if err != nil {
 		return err
 	}
+	if err := distrust(packs, waiting); err != nil {
+		return err
+	}
 	if changed || moved || s.stale || s.space == nil {
 		s.install(packs, waiting)
 	}
@@ -135,6 +138,33 @@ func (s *Store) scanPacks(names []string) (out []*pack, changed bool, err error)
 		out = append(out, p)
 	}
 	return out, changed || len(out) != len(s.packs), nil
+}
+
+// distrust takes the last frame off the last pack when the journal that it was made of is still there, and it is not what
+// was written: the power may have gone before the pack was on disk.
+func distrust(packs []*pack, waiting []*pending) error {
+	if len(packs) == 0 {
+		return nil
+	}
+	p := packs[len(packs)-1]
+	if len(p.frames) == 0 || p.dirty() {
+		return nil
+	}
+	fr := p.frames[len(p.frames)-1]
+	if !slices.ContainsFunc(waiting, func(q *pending) bool { return meets(fr, q) }) {
+		return nil
+	}
+	whole, err := fr.load.(*sealed).sound()
+	if err == nil && !whole {
+		p.drop()
+	}
+	return err
+}
+
+// meets tells whether a frame and a frame-to-be have addresses in common.
+func meets(fr *frame, q *pending) bool {
+	n := len(fr.segs)
+	return n > 0 && len(q.segs) > 0 && fr.segs[0].Addr < q.end() && q.segs[0].Addr < fr.segs[n-1].End()
 }
 
 func (s *Store) pack(name string) *pack {

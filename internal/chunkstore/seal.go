@@ -36,8 +36,17 @@ func (s *Store) seal(all bool) error {
 	return nil
 }
 
-// tidy removes what a seal that did not come to its end left. Whether the pack reached the disk is not known.
+// tidy removes what a seal that did not come to its end left: the end of a pack that was not written whole, when the journal
+// that it was made of is there, or the journal. Whether the pack reached the disk is not known.
 func (s *Store) tidy() error {
+	if n := len(s.packs); n > 0 && len(s.pending) > 0 {
+		if p := s.packs[n-1]; p.cut && !p.gap && !p.badHead {
+			if err := p.f.Truncate(p.size); err != nil {
+				return err
+			}
+			p.torn, p.cut = false, false
+		}
+	}
 	for _, p := range s.pending {
 		if !s.covered(p) {
 			continue
