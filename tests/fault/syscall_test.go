@@ -161,7 +161,7 @@ func TestEverySyscall(t *testing.T) {
 }
 
 // found are faults that lost something once: they are in every sample.
-var found = regexp.MustCompile(`^fsync EIO once .*Sync:\d+ < session.*unarchiveLog|^getdents64 EIO once .*sweepCold.*swapFor|^openat2 EMFILE once .*Stat:.*archived:.*parts`)
+var found = regexp.MustCompile(`^fsync EIO once .*Sync:\d+ < session.*unarchiveLog|^getdents64 EIO once .*sweepCold.*swapFor|^openat2 EMFILE on .*Stat:.*archived:.*parts`)
 
 // sample takes n faults of vital sites, always the same, and those that were found to matter.
 func sample(all []plan, n int) (some []plan) {
