@@ -85,7 +85,6 @@ func scanJournal(b []byte) (list []record, valid int64, damaged bool) {
 			gap = true
 			i := bytes.Index(b[at+1:], []byte(recordMagic))
 			if i < 0 {
-				at = len(b)
 				break
 			}
 			at += 1 + i
