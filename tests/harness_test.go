@@ -77,6 +77,7 @@ type mount struct {
 	cmd          *exec.Cmd
 	log          *strings.Builder // what the daemon printed
 	crashes      bool             // workers are killed
+	program      string           // "": the program under test
 	baseFDs      int
 }
 
@@ -97,7 +98,10 @@ func newMount(t *testing.T, args ...string) *mount {
 // start runs the daemon and waits for its mount.
 func (m *mount) start(args ...string) {
 	m.t.Helper()
-	argv := append(slices.Clone(m.wrap), append([]string{program, "mount", m.point, "--store", m.store}, args...)...)
+	if m.program == "" {
+		m.program = program
+	}
+	argv := append(slices.Clone(m.wrap), append([]string{m.program, "mount", m.point, "--store", m.store}, args...)...)
 	m.cmd = exec.Command(argv[0], argv[1:]...)
 	m.log = &strings.Builder{}
 	m.cmd.Stderr, m.cmd.Stdout = m.log, m.log

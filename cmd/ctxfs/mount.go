@@ -136,7 +136,7 @@ func withMkdirHint(err error, point string) error {
 
 // check looks at the mountpoint. What a daemon that was killed left there is taken away.
 func (m *mountFlags) check(point string) error {
-	if renewed() {
+	if _, held := heldBySystemd(); held || renewed() {
 		return nil
 	}
 	err := mounts.Check(point)

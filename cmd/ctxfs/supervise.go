@@ -26,18 +26,17 @@ func renewed() bool { return os.Getenv(renewEnv) != "" }
 
 // supervise mounts, and keeps a worker running that serves the mount, until that is taken away.
 func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
-	var from supervise.State
-	if text := os.Getenv(renewEnv); text != "" {
-		if err := json.Unmarshal([]byte(text), &from); err != nil {
-			return fmt.Errorf("%s: %w", renewEnv, err)
-		}
-		os.Unsetenv(renewEnv)
-	}
-	store, err := filepath.Abs(m.store)
+	from, err := stateBefore()
 	if err != nil {
 		return err
 	}
-	m.store = store
+	notify, err := supervise.NotifyTo(os.Getenv("NOTIFY_SOCKET"))
+	if err != nil {
+		return err
+	}
+	if m.store, err = filepath.Abs(m.store); err != nil {
+		return err
+	}
 	program, err := os.Executable()
 	if err != nil {
 		return err
@@ -49,8 +48,8 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 	quit, renew := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Notify(renew, syscall.SIGUSR2)
-	mounted := from.Worker != 0
-	s := &supervise.Supervisor{Log: say, Quit: quit, Renew: renew,
+	mounted := len(from.Files) > 0
+	s := &supervise.Supervisor{Log: say, Quit: quit, Renew: renew, Notify: notify,
 		Command: func() *exec.Cmd { return m.workerCommand(program, point) },
 		Mount: func() (*os.File, error) {
 			dev, err := supervise.Mount(supervise.MountOptions{Point: point, Source: m.store, AllowOther: m.allowOther, Options: m.kernel, MaxRead: fsnode.MaxRead})
@@ -69,7 +68,7 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 		},
 	}
 	if from.Worker != 0 {
-		s.Ready = nil
+		s.Ready = nil // it was told
 	}
 	err = s.Run(from)
 	if err != nil && mounted {
@@ -80,6 +79,29 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 		return childError{text: failure.Text, code: failure.Code}
 	}
 	return err
+}
+
+// stateBefore gives what there is to go on with: of the program whose place this one takes, or, after a supervisor that died,
+// what systemd holds.
+func stateBefore() (from supervise.State, err error) {
+	if text := os.Getenv(renewEnv); text != "" {
+		os.Unsetenv(renewEnv)
+		return from, json.Unmarshal([]byte(text), &from)
+	}
+	held, ok := heldBySystemd()
+	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
+		os.Unsetenv(name)
+	}
+	if ok {
+		from = held
+	}
+	return from, nil
+}
+
+// heldBySystemd gives what systemd holds of a mount that is still there.
+func heldBySystemd() (supervise.State, bool) {
+	s, ok := supervise.Inherited(os.Getpid(), os.Getenv)
+	return s, ok && s.Alive()
 }
 
 // args are those of `ctxfs mount` for the same mount, wherever this process stands.

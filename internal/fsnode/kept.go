@@ -26,7 +26,7 @@ type Keeper interface {
 }
 
 // orphanName is the name by which the file behind an open one is kept, once that is all that leads to it.
-func orphanName(fh uint64) string { return "file:" + strconv.FormatUint(fh, 10) }
+func orphanName(fh uint64) string { return "file-" + strconv.FormatUint(fh, 10) }
 
 // orphan has the files kept behind what is open of a plain file that is about to lose its name.
 func (f *FS) orphan(id uint64) {

@@ -3,7 +3,9 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"ctxfs/internal/keep"
@@ -15,17 +17,21 @@ import (
 type State struct {
 	Files  map[string]int `json:"files"`
 	Socket int            `json:"socket"`
-	Worker int            `json:"worker"` // its process id; 0: there is no state
+	Worker int            `json:"worker"` // its process id; 0: none runs
 }
 
 // resume takes over what another program in this process left, or makes what a first worker needs.
 func (s *Supervisor) resume(from State) error {
-	if from.Worker == 0 {
+	if len(from.Files) == 0 {
 		return s.begin()
 	}
-	for name, fd := range from.Files {
+	for _, name := range slices.Sorted(maps.Keys(from.Files)) {
+		fd := from.Files[name]
 		unix.CloseOnExec(fd)
 		s.files = append(s.files, kept{name, os.NewFile(uintptr(fd), name)})
+	}
+	if from.Worker == 0 { // systemd kept the files
+		return nil
 	}
 	unix.CloseOnExec(from.Socket)
 	// The worker is of the old program. Its end is as good as any other.
@@ -43,7 +49,8 @@ func (s *Supervisor) begin() error {
 	if err != nil {
 		return errors.Join(os.NewSyscallError("memfd_create", err), region.Close())
 	}
-	s.files = []kept{{Region, region}, {Nodes, os.NewFile(uintptr(fd), Nodes)}}
+	s.hold(Region, region)
+	s.hold(Nodes, os.NewFile(uintptr(fd), Nodes))
 	return nil
 }
 
@@ -73,4 +80,15 @@ func (s *Supervisor) inherit(st State, yes bool) {
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETFD, flag) // it is open
 	}
 	_, _ = unix.FcntlInt(uintptr(st.Socket), unix.F_SETFD, flag)
+}
+
+// Alive tells whether the mount behind s is still there.
+func (s State) Alive() bool {
+	fd, ok := s.Files[Device]
+	if !ok {
+		return false
+	}
+	p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	_, err := unix.Poll(p, 0)
+	return err == nil && p[0].Revents&(unix.POLLERR|unix.POLLNVAL) == 0
 }

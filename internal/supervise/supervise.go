@@ -26,6 +26,8 @@ type Supervisor struct {
 	Quit  <-chan os.Signal
 	Renew <-chan os.Signal
 	Exec  func(s State) error
+	// Notify, when not nil, tells systemd, and has it hold the files too.
+	Notify *Notifier
 
 	files   []kept
 	frail   bool // the kernel cannot send requests again
@@ -76,6 +78,7 @@ func (s *Supervisor) Run(from State) error {
 	if err := s.resume(from); err != nil {
 		return err
 	}
+	defer s.forget()
 	for {
 		end, err := s.attend()
 		if end || err != nil {
@@ -84,6 +87,14 @@ func (s *Supervisor) Run(from State) error {
 		if err := s.start(); err != nil {
 			return err
 		}
+	}
+}
+
+// forget has systemd let go of the files: the mount is over.
+func (s *Supervisor) forget() {
+	s.Notify.say("STOPPING=1", nil)
+	for _, k := range s.files {
+		s.Notify.store(k.name, nil)
 	}
 }
 
@@ -186,6 +197,7 @@ func (s *Supervisor) hear(r *running, m said) (end bool, err error) {
 		s.frail = true
 	case sayReady:
 		r.ready = true
+		s.Notify.say(fmt.Sprintf("READY=1\nMAINPID=%d", os.Getpid()), nil)
 		if s.Ready != nil {
 			s.Ready()
 			s.Ready = nil
@@ -209,6 +221,7 @@ func (s *Supervisor) hold(name string, f *os.File) {
 		}
 		return k.name == name
 	})
+	s.Notify.store(name, f)
 	if f != nil {
 		s.files = append(s.files, kept{name, f})
 	}
