@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz fault powerloss bench bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install install-deps demo test race lint fuzz fault powerloss crash bench bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -53,6 +53,11 @@ fault: install-deps
 POWER ?= 2
 powerloss: install-deps
 	CTXFS_POWER=$(POWER) $(GO) test -count=1 -timeout 6h -run TestPowerLoss -v ./tests/fault
+
+# Workers are killed under whatever goes on, KILLS times: no error, nothing lost, nothing twice. How long appends waited is shown.
+KILLS ?= 1000
+crash: install-deps
+	CTXFS_TEST_KILLS=$(KILLS) $(GO) test -count=1 -timeout 2h -run 'TestWorkerKilled' -v ./tests
 
 bench:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...

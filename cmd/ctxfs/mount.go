@@ -31,7 +31,10 @@ func newMount() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "mount MOUNTPOINT",
 		Short: "serve a store of sessions at a mountpoint",
-		Long: `Serve a store of sessions at MOUNTPOINT, in the foreground until it is unmounted or gets SIGINT or SIGTERM.
+		Long: `Serve a store of sessions at MOUNTPOINT, in the foreground until it is unmounted or gets SIGINT, SIGTERM or SIGHUP.
+
+This process is a supervisor: it mounts, and has a worker serve the mount, which it replaces when it dies. Programs that use
+the mount see a pause then (Linux 6.9 or newer). A stale mountpoint, whose supervisor was killed, is taken away first.
 
 From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR and
 the usual options of mount(8).`,
