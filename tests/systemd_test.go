@@ -2,6 +2,7 @@ package tests
 
 import (
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -91,7 +92,7 @@ func (g *manager) start(args ...string) *exec.Cmd {
 	c := exec.Command("sh", append([]string{"-c", script, "sh", program}, args...)...)
 	c.Env = append(os.Environ(), "NOTIFY_SOCKET="+g.path)
 	c.ExtraFiles = slices.Clone(g.files)
-	c.Stderr = os.Stderr
+	c.Stdout, c.Stderr = io.Discard, io.Discard // pipes, so that Wait waits for the worker too
 	if err := c.Start(); err != nil {
 		g.t.Fatal(err)
 	}

@@ -1,6 +1,8 @@
 package fsnode
 
 import (
+	"slices"
+
 	"ctxfs/internal/keep"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -13,7 +15,7 @@ type surviving struct{ *FS }
 
 // once runs a request that changes names. known is what the first process's success looks like to the second: what was to be
 // made is there, what was to go is gone. was tells that the request was carried out before, with success.
-func (a surviving) once(unique uint64, known fuse.Status, do func() fuse.Status) (st fuse.Status, was bool) {
+func (a surviving) once(unique uint64, do func() fuse.Status, known ...fuse.Status) (st fuse.Status, was bool) {
 	if a.region == nil {
 		return do(), false
 	}
@@ -21,7 +23,7 @@ func (a surviving) once(unique uint64, known fuse.Status, do func() fuse.Status)
 	if done {
 		return fuse.Status(errno), errno == 0
 	}
-	if st = do(); begun && st == known {
+	if st = do(); begun && slices.Contains(known, st) {
 		st, was = fuse.OK, true
 	}
 	a.region.End(unique, int32(st))
@@ -30,7 +32,7 @@ func (a surviving) once(unique uint64, known fuse.Status, do func() fuse.Status)
 
 // made is once for what makes a name.
 func (a surviving) made(h *fuse.InHeader, name string, out *fuse.EntryOut, do func() fuse.Status) fuse.Status {
-	st, was := a.once(h.Unique, fuse.Status(unix.EEXIST), do)
+	st, was := a.once(h.Unique, do, fuse.Status(unix.EEXIST))
 	if was {
 		return a.FS.Lookup(nil, h, name, out)
 	}
@@ -50,17 +52,17 @@ func (a surviving) Symlink(c <-chan struct{}, h *fuse.InHeader, target, name str
 }
 
 func (a surviving) Unlink(c <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	st, _ := a.once(h.Unique, fuse.ENOENT, func() fuse.Status { return a.FS.Unlink(c, h, name) })
+	st, _ := a.once(h.Unique, func() fuse.Status { return a.FS.Unlink(c, h, name) }, fuse.ENOENT)
 	return st
 }
 
 func (a surviving) Rmdir(c <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	st, _ := a.once(h.Unique, fuse.ENOENT, func() fuse.Status { return a.FS.Rmdir(c, h, name) })
+	st, _ := a.once(h.Unique, func() fuse.Status { return a.FS.Rmdir(c, h, name) }, fuse.ENOENT)
 	return st
 }
 
 func (a surviving) Rename(c <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
-	st, _ := a.once(in.Unique, fuse.ENOENT, func() fuse.Status { return a.FS.Rename(c, in, oldName, newName) })
+	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.Rename(c, in, oldName, newName) }, fuse.ENOENT)
 	return st
 }
 
@@ -68,7 +70,7 @@ func (a surviving) SetXAttr(c <-chan struct{}, in *fuse.SetXAttrIn, attr string,
 	if attr != doAttr {
 		return a.FS.SetXAttr(c, in, attr, data)
 	}
-	st, _ := a.once(in.Unique, fuse.Status(unix.ESTALE), func() fuse.Status { return a.FS.SetXAttr(c, in, attr, data) })
+	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.SetXAttr(c, in, attr, data) }, fuse.ENOENT, fuse.Status(unix.ESTALE)) // it was deleted
 	return st
 }
 
@@ -87,7 +89,7 @@ func (a surviving) Create(c <-chan struct{}, in *fuse.CreateIn, name string, out
 	if a.reopened(in.Unique, &out.OpenOut) {
 		return a.FS.Lookup(c, &in.InHeader, name, &out.EntryOut)
 	}
-	st, was := a.once(in.Unique, fuse.Status(unix.EEXIST), func() fuse.Status { return a.FS.Create(c, in, name, out) })
+	st, was := a.once(in.Unique, func() fuse.Status { return a.FS.Create(c, in, name, out) }, fuse.Status(unix.EEXIST))
 	if was {
 		if st = a.FS.Lookup(c, &in.InHeader, name, &out.EntryOut); st.Ok() {
 			open := fuse.OpenIn{InHeader: in.InHeader, Flags: in.Flags}
