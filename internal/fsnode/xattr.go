@@ -155,7 +155,10 @@ func (f *FS) tokens(n node) (int, error) {
 	switch f.class(n) {
 	case cGen, cControl:
 		data, err := f.content(n)
-		return f.store.Tokens(data), err
+		if err != nil {
+			return 0, err
+		}
+		return f.store.Tokens(data)
 	case cLog:
 		x, err := f.session(n)
 		if err != nil {
@@ -181,5 +184,8 @@ func (f *FS) countPlain(n node) (int, error) {
 		return 0, unix.ENODATA
 	}
 	data, err := s.Dir().ReadFile(rel, maxCount)
-	return f.store.Tokens(data), err
+	if err != nil {
+		return 0, err
+	}
+	return f.store.Tokens(data)
 }

@@ -144,3 +144,12 @@ func putFile(t testing.TB, name string, data []byte) {
 		must(t, os.Chown(name, int(me.UID), int(me.GID)))
 	}
 }
+
+func tokensOf(t *testing.T, s *Store, text []byte) int {
+	t.Helper()
+	n, err := s.Tokens(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}

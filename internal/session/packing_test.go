@@ -34,7 +34,7 @@ func TestPackAt(t *testing.T) {
 	}
 	asked, err := x.Pack(PackFile{Query: "input 37", Budget: 500})
 	must(t, err)
-	if asked.Tokens > 500 || x.store.Tokens(asked.Markdown) != asked.Tokens {
+	if asked.Tokens > 500 || tokensOf(t, x.store, asked.Markdown) != asked.Tokens {
 		t.Errorf("a query's pack has %d tokens", asked.Tokens)
 	}
 }
@@ -49,7 +49,7 @@ func TestSmallBudgets(t *testing.T) {
 	}{{"1", 1}, {"7", 7}, {"50", 50}, {"400\nreserve=399", 1}, {"400\nreserve=100", 300}, {"", DefaultBudget}, {"0\nreserve=100", DefaultBudget - 100}} {
 		must(t, x.WriteControl("context/budget", []byte(c.budget), me))
 		md := look(t, x, "context/pack.md")
-		if n := x.store.Tokens([]byte(md)); n > c.limit {
+		if n := tokensOf(t, x.store, []byte(md)); n > c.limit {
 			t.Errorf("%q: %d tokens, at most %d", c.budget, n, c.limit)
 		}
 		if !json.Valid([]byte(look(t, x, "context/pack.json"))) {

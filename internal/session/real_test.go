@@ -206,7 +206,7 @@ func packTwice(t *testing.T, store *session.Store, x *session.Session) []*pack.P
 	for _, budget := range []int{8000, 32000} {
 		p, err := x.Pack(session.PackFile{Budget: budget})
 		must(t, err)
-		if n := store.Tokens(p.Markdown); n != p.Tokens || n > budget || n == 0 || len(p.Items) == 0 {
+		if n, err := store.Tokens(p.Markdown); err != nil || n != p.Tokens || n > budget || n == 0 || len(p.Items) == 0 {
 			t.Errorf("%s at %d: %d tokens, the pack says %d, %d items", x.Name(), budget, n, p.Tokens, len(p.Items))
 		}
 		out = append(out, p)

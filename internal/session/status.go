@@ -21,8 +21,8 @@ func metaField(data []byte, key string) string {
 
 // encoder gives a tokenizer by name, "" being the store's.
 func (s *Store) encoder(name string) (*token.Encoding, error) {
-	if name == "" || name == s.enc.Name() {
-		return s.enc, nil
+	if name == "" || name == s.opt.Tokenizer {
+		return s.enc()
 	}
 	s = s.host()
 	s.mu.Lock()

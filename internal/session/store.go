@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -44,9 +45,9 @@ type Store struct {
 	path   string
 	lock   *os.File
 	opt    Options
-	enc    *token.Encoding
-	redact func() (*redact.Rules, error) // ctxfs's own rules for secrets, made at first use
-	chown  bool                          // runs as root: files are given to their owner
+	enc    func() (*token.Encoding, error) // the tokenizer, made at first use: it takes longer than all else that opens a store
+	redact func() (*redact.Rules, error)   // ctxfs's own rules for secrets, made at first use
+	chown  bool                            // runs as root: files are given to their owner
 	Stats  *Stats
 
 	// Changed, when set before use, is told of each file of a session that changed other than by a write of the
@@ -92,10 +93,11 @@ func Open(dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	opt = opt.withDefaults()
-	enc, err := token.New(opt.Tokenizer)
-	if err != nil {
+	if !slices.Contains(token.Names(), opt.Tokenizer) {
+		_, err := token.New(opt.Tokenizer)
 		return nil, err
 	}
+	enc := sync.OnceValues(func() (*token.Encoding, error) { return token.New(opt.Tokenizer) })
 	s := &Store{path: abs, opt: opt, enc: enc, redact: sync.OnceValues(redact.Default), chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{},
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
 	if err := s.open(); err != nil {
@@ -227,10 +229,16 @@ func (s *Store) Dir() *beneath.Dir { return s.dir }
 func (s *Store) Budget() int { return s.opt.Budget }
 
 // Tokens counts text with the store's tokenizer.
-func (s *Store) Tokens(text []byte) int { return s.enc.CountBytes(text) }
+func (s *Store) Tokens(text []byte) (int, error) {
+	enc, err := s.enc()
+	if err != nil {
+		return 0, err
+	}
+	return enc.CountBytes(text), nil
+}
 
 // Tokenizer is the name of the store's tokenizer.
-func (s *Store) Tokenizer() string { return s.enc.Name() }
+func (s *Store) Tokenizer() string { return s.opt.Tokenizer }
 
 // System tells whether the store is one of many users: the daemon runs as root, and files are given to their owners.
 func (s *Store) System() bool { return s.chown }

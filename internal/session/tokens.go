@@ -29,7 +29,10 @@ func (x *Session) LogTokens(name string) (int, error) {
 		}
 		x.counts[name] = c
 	}
-	err = c.extend(log, x.store.enc)
+	enc, err := x.store.enc()
+	if err == nil {
+		err = c.extend(log, enc)
+	}
 	return c.tokens, err
 }
 

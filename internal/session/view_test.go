@@ -143,7 +143,7 @@ func TestManyBudgets(t *testing.T) {
 	for round := range 2 {
 		for budget := 300; budget < 300+3*maxViews*50; budget += 50 {
 			name := fmt.Sprintf("context/pack@%d.md", budget)
-			if n := x.store.Tokens([]byte(look(t, x, name))); n > budget || n == 0 {
+			if n := tokensOf(t, x.store, []byte(look(t, x, name))); n > budget || n == 0 {
 				t.Errorf("round %d: %s has %d tokens", round, name, n)
 			}
 		}
@@ -195,7 +195,7 @@ func TestLogTokens(t *testing.T) {
 		must(t, err)
 		data, err := os.ReadFile(hostPath(x, Messages))
 		must(t, err)
-		if want := x.store.Tokens(data); n != want {
+		if want := tokensOf(t, x.store, data); n != want {
 			t.Errorf("after line %d: %d tokens, the whole has %d", i+1, n, want)
 		}
 	}
