@@ -154,13 +154,16 @@ func newKeeper(store *session.Store) (*keeper, error) {
 	return &keeper{point: point}, err
 }
 
-// mountOf finds the mount that serves a store.
+// mountOf finds the mount that serves a store. No other mount is asked anything: one that hangs holds up nobody who does not use it.
 func mountOf(store string) (string, error) {
 	list, err := mounts.List()
 	if err != nil {
 		return "", err
 	}
 	for _, m := range list {
+		if m.Store != store {
+			continue
+		}
 		if status, err := mounts.Status(m.Point); err == nil && status["store"] == store {
 			return m.Point, nil
 		}
