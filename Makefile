@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz fault powerloss crash bench bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install install-deps demo test race lint fuzz fault powerloss crash bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -59,7 +59,21 @@ KILLS ?= 1000
 crash: install-deps
 	CTXFS_TEST_KILLS=$(KILLS) $(GO) test -count=1 -timeout 2h -run 'TestWorkerKilled' -v ./tests
 
-bench:
+# What ctxfs costs beside the file system below it, go-fuse's loopback example, and other file systems that pass requests on:
+# docs/bench/ is written anew, in under ten minutes. It wants a quiet machine. Rows of the privileged mount are root's.
+bench: build
+	@scripts/install-deps fusermount3:fuse3 bindfs:bindfs mergerfs:mergerfs || echo "SKIP: peers that are not here"
+	$(GO) run ./internal/bench -out docs/bench
+
+# Instructions of the parts that requests wait for, as valgrind counts them: the same on a busy machine. More of them than noted
+# in docs/bench/instructions.tsv is a failure; bench-note notes them.
+bench-check bench-note:
+	@scripts/install-deps valgrind:valgrind
+	$(GO) build -o bin/bench ./internal/bench
+	bin/bench $(@:bench-%=%) docs/bench/instructions.tsv
+
+# Benchmarks of single packages. BENCH names them.
+bench-go:
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./...
 
 # Tables of how good packs are, over the conversations in ../shared/data.
@@ -91,6 +105,7 @@ ci: install-deps
 	$(MAKE) lint
 	$(MAKE) fuzz FUZZTIME=5s
 	$(MAKE) race
+	$(MAKE) bench-check
 	$(MAKE) demo
 	$(MAKE) test
 

@@ -39,7 +39,7 @@ func short(imp string) string {
 		return strings.TrimPrefix(rel, "internal/")
 	}
 	parts := strings.Split(imp, "/")
-	if parts[0] == "github.com" || parts[0] == "golang.org" {
+	if parts[0] == "github.com" || parts[0] == "golang.org" || parts[0] == "gonum.org" {
 		return parts[2]
 	}
 	return parts[1]

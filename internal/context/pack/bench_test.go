@@ -2,57 +2,16 @@ package pack
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"math/rand"
 	"runtime"
 	"syscall"
 	"testing"
 	"time"
 
 	"ctxfs/internal/quality/corpus"
+	"ctxfs/internal/quality/made"
 	"ctxfs/internal/record"
 )
-
-// growing makes a log of n records of about 1 KB: talk and tool rounds over a vocabulary that grows as text's does.
-func growing(n int) []byte {
-	rnd := rand.New(rand.NewSource(1))
-	zipf := rand.NewZipf(rnd, 1.1, 4, 200_000)
-	words := func(k int) string {
-		var b bytes.Buffer
-		for i := 0; i < k; i++ {
-			fmt.Fprintf(&b, "w%s ", letters(zipf.Uint64()))
-		}
-		return b.String()
-	}
-	var out bytes.Buffer
-	for i := 0; i < n; i++ {
-		var m msg
-		switch i % 8 {
-		case 0:
-			m = text("user", words(130))
-		case 1, 3, 5:
-			args, _ := json.Marshal(map[string]string{"file_path": fmt.Sprintf("/src/f%d.go", rnd.Intn(n/20+5)), "note": words(120)}) // strings marshal
-			m = msg{"role": "assistant", "tool_calls": []msg{{"id": fmt.Sprintf("call_%d", i), "function": msg{"name": "read", "arguments": string(args)}}}}
-		case 2, 4, 6:
-			m = msg{"role": "tool", "tool_call_id": fmt.Sprintf("call_%d", i-1), "content": words(140)}
-		default:
-			m = text("assistant", words(130))
-		}
-		line, _ := json.Marshal(m) // maps of strings marshal
-		out.Write(append(line, '\n'))
-	}
-	return out.Bytes()
-}
-
-// letters writes a number as a word.
-func letters(n uint64) string {
-	b := []byte{byte('a' + n%26)}
-	for n /= 26; n > 0; n /= 26 {
-		b = append(b, byte('a'+n%26), 'o')
-	}
-	return string(b)
-}
 
 // realRecords joins the real coding sessions.
 func realRecords(b *testing.B) []byte {
@@ -107,7 +66,7 @@ func (a *appender) step(b *testing.B) {
 // Issue: ratio at most 1.5.
 func BenchmarkNextPack(b *testing.B) {
 	const most = 4000
-	nextPacks(b, growing(100_000+most), 1000, 100_000, most)
+	nextPacks(b, made.Log(100_000+most), 1000, 100_000, most)
 }
 
 // nextPacks appends up to most records to two sessions that begin with so many records of a log, in turns, and packs them.
@@ -147,7 +106,7 @@ func BenchmarkFirstIndex(b *testing.B) {
 		b.ReportMetric(float64(len(log))*float64(b.N)/1e6/(cpuTime()-start).Seconds(), "MB/s-a-core")
 		b.ReportMetric(0, "ns/op")
 	}
-	b.Run("made", func(b *testing.B) { run(b, growing(20_000)) })
+	b.Run("made", func(b *testing.B) { run(b, made.Log(20_000)) })
 	b.Run("real", func(b *testing.B) { run(b, realRecords(b)) })
 }
 
@@ -184,7 +143,7 @@ func BenchmarkIndexMemory(b *testing.B) {
 		b.ReportMetric(0, "ns/op")
 		runtime.KeepAlive(log)
 	}
-	b.Run("made", func(b *testing.B) { run(b, growing(50_000)) })
+	b.Run("made", func(b *testing.B) { run(b, made.Log(50_000)) })
 	b.Run("real", func(b *testing.B) { run(b, realRecords(b)) })
 }
 
