@@ -23,6 +23,7 @@ type mountFlags struct {
 	tokenizer  string
 	options    []string // -o, as given
 	kernel     []string // what of -o goes to mount(2)
+	sync       string
 	debug      bool
 }
 
@@ -36,8 +37,8 @@ func newMount() *cobra.Command {
 This process is a supervisor: it mounts, and has a worker serve the mount, which it replaces when it dies. Programs that use
 the mount see a pause then (Linux 6.9 or newer). A stale mountpoint, whose supervisor was killed, is taken away first.
 
-From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR and
-the usual options of mount(8).`,
+From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR,
+sync=close and the usual options of mount(8).`,
 		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  mount -t fuse.ctxfs /var/lib/ctxfs /ctx -o allow_other",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,10 +54,17 @@ the usual options of mount(8).`,
 	fl.BoolVar(&m.allowOther, "allow-other", false, "let other users in, each to their own home (as an ordinary user: needs user_allow_other in /etc/fuse.conf)")
 	fl.IntVar(&m.budget, "budget", session.DefaultBudget, "budget in tokens of sessions that do not set one")
 	fl.StringVar(&m.tokenizer, "tokenizer", "", "tokenizer of sessions that do not set one (default o200k_base)")
+	fl.StringVar(&m.sync, "sync", syncAsked, "when appends are made durable: fsync (when a program asks) or close (at each close too)")
 	fl.StringSliceVarP(&m.options, "options", "o", nil, "options as mount(8) takes them, with commas between")
 	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's")
 	return cmd
 }
+
+// Values of --sync.
+const (
+	syncAsked = "fsync"
+	syncClose = "close"
+)
 
 // defaultStore is the store when none is named (design: section 8).
 func defaultStore() string {
@@ -83,6 +91,10 @@ func (m *mountFlags) readOptions() error {
 			m.allowOther = true
 		case "store":
 			m.store = value
+		case "sync":
+			if m.sync = value; value == "" { // mount(8)'s own
+				m.sync = syncClose
+			}
 		case "budget":
 			m.budget, err = strconv.Atoi(value)
 		case "tokenizer":
@@ -92,12 +104,15 @@ func (m *mountFlags) readOptions() error {
 		case "", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime":
 		default:
 			if !strings.HasPrefix(key, "x-") && !strings.HasPrefix(key, "comment") {
-				return usageError{fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, [no]dev, [no]suid, [no]exec", o)}
+				return usageError{fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, [no]dev, [no]suid, [no]exec", o)}
 			}
 		}
 		if err != nil {
 			return usageError{fmt.Sprintf("-o %s: not a number", o)}
 		}
+	}
+	if m.sync != syncAsked && m.sync != syncClose {
+		return usageError{fmt.Sprintf("--sync is %s or %s, not %q", syncAsked, syncClose, m.sync)}
 	}
 	if m.budget <= 0 || m.budget > session.MaxBudget {
 		return usageError{fmt.Sprintf("a budget is a number of tokens from 1 to %d, not %d", session.MaxBudget, m.budget)}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -69,7 +70,8 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 		return err
 	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
-		Debug: m.debug, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
+		Debug: m.debug, SyncOnClose: m.sync == syncClose,
+		Say: func(what string) { fmt.Fprintln(os.Stderr, "ctxfs:", what) }, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
 	if err != nil {
 		return err
 	}
@@ -79,18 +81,16 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 	}
 	go dieWith(w)
 	server, err := fs.Attach(dev, again)
-	if err != nil {
+	if err = errors.Join(err, dev.Close()); err != nil {
 		return err
 	}
 	stop := unmountOnSignal(fs, point)
 	defer stop()
-	go server.Serve()
-	if err := w.Ready(!fs.Resumable()); err != nil {
+	if err := w.Ready(!server.Resumable()); err != nil {
 		return err
 	}
 	store.Warm()
-	server.Wait()
-	return nil
+	return server.Wait()
 }
 
 // unmountOnSignal unmounts at SIGTERM, which the supervisor sends. While files are open the kernel refuses; then the mount is

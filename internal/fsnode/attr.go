@@ -64,7 +64,10 @@ func (f *FS) attr(n node, h *handle, size bool, a *fuse.Attr) (time.Duration, er
 		setTime(a, f.started)
 		return keepFor, nil
 	default:
-		return 0, f.genAttr(n, h, size, a)
+		if h != nil || !size || !f.keepable(n) {
+			keep = 0
+		}
+		return keep, f.genAttr(n, h, size, a)
 	}
 }
 
@@ -187,6 +190,18 @@ func (f *FS) sessionFile(n node, writable bool, a *fuse.Attr) (*session.Session,
 	a.Mode, a.Uid, a.Gid = unix.S_IFREG|session.FileMode(at.Mode, writable), at.UID, at.GID
 	setTime(a, at.Mtime)
 	return x, err
+}
+
+// keepable tells whether the kernel may keep the attributes of a generated file until it is told, and sees to it that it is.
+func (f *FS) keepable(n node) bool {
+	if n.e == nil || n.e.kind != kSession || n.kind == kNamed {
+		return false
+	}
+	x, err := f.session(n)
+	if err == nil {
+		f.watch(n, x)
+	}
+	return err == nil
 }
 
 // genAttr is for generated files: of a session, of an index, or status.

@@ -21,22 +21,19 @@ type backing struct {
 // after it has returned.
 const busyWait = 200 * time.Millisecond
 
-// probePassthrough asks the kernel once whether this daemon may register backing files (it needs CAP_SYS_ADMIN).
-func (f *FS) probePassthrough() bool {
-	if f.server.KernelSettings().Flags64()&fuse.CAP_PASSTHROUGH == 0 {
-		return false
-	}
+// probePassthrough asks the kernel once whether this daemon may register backing files (it needs CAP_SYS_ADMIN). The number that
+// it was given for that is the newest.
+func (f *FS) probePassthrough() (newest int32, ok bool) {
 	file, err := f.store.Dir().OpenFile(".ctxfs/nodes", unix.O_RDONLY, 0)
 	if err != nil {
-		return false
+		return 0, false
 	}
 	defer file.Close()
-	id, no := f.server.RegisterBackingFd(&fuse.BackingMap{Fd: int32(file.Fd())})
-	if no != 0 {
-		return false
+	if newest, err = f.dev.Load().back(int(file.Fd())); err != nil {
+		return 0, false
 	}
-	f.server.UnregisterBackingFd(id)
-	return true
+	f.dev.Load().unback(newest)
+	return newest, true
 }
 
 // logMode says how the kernel is to use an open log, and takes what that needs. With the privilege, readers go to the
@@ -101,12 +98,11 @@ func (f *FS) waitIdle(id uint64) bool {
 }
 
 func (f *FS) register(b *backing, file *os.File) error {
-	id, no := f.server.RegisterBackingFd(&fuse.BackingMap{Fd: int32(file.Fd())})
-	if no != 0 {
-		return no
+	id, err := f.dev.Load().back(int(file.Fd()))
+	if err == nil {
+		b.id = id
 	}
-	b.id = id
-	return nil
+	return err
 }
 
 // unback gives back what logMode took.
@@ -125,8 +121,31 @@ func (f *FS) unback(h *handle) {
 		return
 	}
 	if b.id != 0 {
-		f.server.UnregisterBackingFd(b.id)
+		f.dev.Load().unback(b.id)
 	}
 	delete(f.backings, h.node.id)
 	close(b.idle)
+}
+
+// strays is how many numbers below the newest are looked at for holds that nobody knows of.
+const strays = 8192
+
+// dropStrays ends the holds that a process before this one took and no open file uses. backMu is not needed: what is taken
+// from now on has newer numbers.
+func (f *FS) dropStrays(newest int32) {
+	used := map[int32]bool{}
+	for _, b := range f.backings {
+		used[b.id] = true
+	}
+	for _, s := range f.shown {
+		used[s.id] = true
+	}
+	dev := f.dev.Load()
+	go func() {
+		for id := max(1, newest-strays); id < newest; id++ {
+			if !used[id] {
+				dev.unback(id) // most are not there
+			}
+		}
+	}()
 }

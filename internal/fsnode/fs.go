@@ -23,9 +23,12 @@ type Options struct {
 	Version    string
 	Program    string // where this program was started from
 	Debug      bool
-	Sockets    Sockets // nil: no sockets
-	Kept       Kept
-	Supervisor int // descriptor of the socket to one; 0: none
+	Say        func(string) // nil: what goes wrong in the protocol is not told
+	// SyncOnClose has close(2) of a log return when what was written to it is on disk, as after fsync(2).
+	SyncOnClose bool
+	Sockets     Sockets // nil: no sockets
+	Kept        Kept
+	Supervisor  int // descriptor of the socket to one; 0: none
 }
 
 // FS is the file system: every request of the kernel's is a method.
@@ -38,14 +41,15 @@ type FS struct {
 	table   *table
 	handles *handles
 	sockets *sockets
-	server  *fuse.Server
+	dev     atomic.Pointer[device] // nil before the mount
 	started time.Time
 
 	region *keep.Region      // nil: what is open ends with this process
 	opened map[uint64]uint64 // file handles by the request that opened them, of the process before this one
 
-	backMu      sync.Mutex // protects backings; nothing is locked under it
+	backMu      sync.Mutex // protects backings and shown; nothing is locked under it
 	backings    map[uint64]*backing
+	shown       map[uint64]*shown
 	passthrough atomic.Bool // readers of logs go past the daemon
 }
 
@@ -67,21 +71,18 @@ func New(store *session.Store, opt Options) (*FS, error) {
 		return nil, fmt.Errorf("node table: %w", err)
 	}
 	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
-		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}}
+		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}, shown: map[uint64]*shown{}}
 	fs.sockets = newSockets(fs)
 	table.evict = fs.evict
 	if err := fs.inherit(opt.Kept); err != nil {
 		return nil, errors.Join(fmt.Errorf("what another process left: %w", err), f.Close())
 	}
-	store.Changed, store.Ended = fs.changed, fs.ended
+	store.Changed, store.Ended, store.Stale = fs.changed, fs.ended, fs.stale
 	return fs, nil
 }
 
 // String is the name that mount(8) shows.
 func (f *FS) String() string { return "ctxfs" }
-
-// Init is called once the kernel speaks.
-func (f *FS) Init(s *fuse.Server) { f.server = s }
 
 // Forget takes back lookups. Ids of generated files found by name, of sockets, of temporary sessions, and of plain files that
 // were removed, are forgotten: all others are computed.
@@ -93,15 +94,15 @@ func (f *FS) Forget(nodeid, nlookup uint64) {
 
 // evict asks the kernel to let a name go that it need not hold: it forgets the node unless that is open.
 func (f *FS) evict(parent uint64, name string) {
-	if f.server != nil {
-		_ = f.server.EntryNotify(parent, name) // ENOENT: it does not hold the name
+	if dev := f.dev.Load(); dev != nil {
+		_ = dev.entryNotify(parent, name) // ENOENT: it does not hold the name
 	}
 }
 
 // changed tells the kernel that a session's file changed by the daemon's own hand.
 func (f *FS) changed(x *session.Session, name string) {
 	k, ok := f.tree.byName[kSession][name]
-	if !ok || f.tree.specs[k].class != cLog || f.server == nil {
+	if !ok || f.tree.specs[k].class != cLog || f.dev.Load() == nil {
 		return // what is not a log is kept for no time
 	}
 	id, ok := f.sessionID(x)
@@ -109,7 +110,7 @@ func (f *FS) changed(x *session.Session, name string) {
 		return
 	}
 	// ENOENT only says that the kernel does not know the node.
-	_ = f.server.InodeNotify(id&^0xff|uint64(k), 0, 0)
+	_ = f.dev.Load().inodeNotify(id&^0xff|uint64(k), 0, 0)
 }
 
 // node is a decoded node id.

@@ -30,15 +30,18 @@ type handle struct {
 	add    bool // O_APPEND on a control file: what is written is added, line by line
 	failed bool // the last commit was refused; its error was given
 
+	shown *shown // of a generated file: what the kernel reads
+
 	file   *os.File // a plain file, or this program
 	orphan bool     // the file is kept, since no name leads to it; the table of handles' lock protects that
 	owner  uint32   // the plain file's
 
-	log     *appendlog.Log
-	sess    *session.Session
-	writers map[uint64]*logWriter // by lock owner; mu protects them
-	backed  bool                  // counts among the users of the log's backing
-	direct  bool                  // and keeps the log out of passthrough mode
+	log      *appendlog.Log
+	sess     *session.Session
+	writers  map[uint64]*logWriter // by lock owner; mu protects them
+	backed   bool                  // counts among the users of the log's backing
+	unsynced bool                  // something was written since the last sync at a close; mu protects it
+	direct   bool                  // and keeps the log out of passthrough mode
 
 	slot    *keep.Handle // nil: not kept for the next process
 	request uint64       // the one that changes the control file now

@@ -104,6 +104,7 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	defer f.settleLog(h)
 	before := h.log.Size()
 	err := w.Write(data)
+	h.unsynced = true
 	w.finish(f.region, errno(err))
 	if n := h.log.Size() - before; n > 0 {
 		h.sess.Appended(f.tree.specs[h.node.kind].name, int(n))
@@ -145,23 +146,48 @@ func (f *FS) Flush(_ <-chan struct{}, in *fuse.FlushIn) fuse.Status {
 	if h == nil {
 		return fuse.OK
 	}
+	if h.log != nil {
+		return f.flushLog(h, in)
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.log != nil {
-		w := h.writers[in.LockOwner]
-		if w == nil || w.Pending() == 0 {
-			return fuse.OK
-		}
-		if st, done := w.start(in.Unique); done {
-			return st
-		}
-		err := w.Flush()
-		w.finish(f.region, errno(err))
-		f.settleLog(h)
-		h.sess.Appended(f.tree.specs[h.node.kind].name, 0)
-		return errno(err)
-	}
 	return errno(f.commit(h, caller(&in.InHeader), true))
+}
+
+// flushLog ends the line that this writer has not ended, and syncs what was written when the mount is to do that at close(2). The
+// kernel lets FLUSH of several descriptors of a file come at the same time, unlike FSYNC: they share one sync.
+func (f *FS) flushLog(h *handle, in *fuse.FlushIn) fuse.Status {
+	h.mu.Lock()
+	st := f.endLine(h, in)
+	sync := st.Ok() && h.unsynced && f.opt.SyncOnClose
+	h.unsynced = h.unsynced && !sync
+	h.mu.Unlock()
+	if !sync {
+		return st
+	}
+	err := h.log.Sync()
+	if err != nil {
+		h.mu.Lock()
+		h.unsynced = true
+		h.mu.Unlock()
+	}
+	return errno(err)
+}
+
+// endLine commits an unfinished line that is a whole record; h's lock is taken.
+func (f *FS) endLine(h *handle, in *fuse.FlushIn) fuse.Status {
+	w := h.writers[in.LockOwner]
+	if w == nil || w.Pending() == 0 {
+		return fuse.OK
+	}
+	if st, done := w.start(in.Unique); done {
+		return st
+	}
+	err := w.Flush()
+	w.finish(f.region, errno(err))
+	f.settleLog(h)
+	h.sess.Appended(f.tree.specs[h.node.kind].name, 0)
+	return errno(err)
 }
 
 // Release ends an open file.
@@ -171,6 +197,7 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 		return
 	}
 	f.handles.closed(h)
+	f.unshow(h)
 	if h.file != nil {
 		_ = h.file.Close() // written through at each write
 	}

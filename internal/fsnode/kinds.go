@@ -108,6 +108,7 @@ type tree struct {
 	specs    map[kind]spec
 	children map[kind][]kind // in the order of listing
 	byName   map[kind]map[string]kind
+	classes  [256]class // of specs
 }
 
 func newTree() *tree {
@@ -139,6 +140,9 @@ func newTree() *tree {
 	t.add(kSockets, kSocket, "", cSocket)
 	t.add(kRecall, kNamed, "", cGen)
 	t.add(kPinned, kPlain, "", cPlain)
+	for k, s := range t.specs {
+		t.classes[k] = s.class
+	}
 	return t
 }
 

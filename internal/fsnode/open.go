@@ -48,9 +48,14 @@ func (f *FS) openGenerated(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	if err != nil {
 		return err
 	}
-	out.Fh, err = f.handles.add(uid, &handle{node: n, data: data})
-	out.OpenFlags = fuse.FOPEN_DIRECT_IO | fuse.FOPEN_NOFLUSH
-	return err
+	h := &handle{node: n, data: data}
+	mode, backing := f.show(h)
+	if out.Fh, err = f.handles.add(uid, h); err != nil {
+		f.unshow(h)
+		return err
+	}
+	out.OpenFlags, out.BackingID = mode|fuse.FOPEN_NOFLUSH, backing
+	return nil
 }
 
 func (f *FS) openControl(n node, uid, flags uint32, out *fuse.OpenOut) (err error) {
@@ -89,6 +94,9 @@ func (f *FS) openLog(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	if err != nil {
 		x.Release()
 		return err
+	}
+	if !h.write {
+		out.OpenFlags |= fuse.FOPEN_NOFLUSH // close(2) of a reader has nothing to tell
 	}
 	if out.Fh, err = f.handles.add(uid, h); err != nil {
 		f.unback(h)

@@ -118,7 +118,7 @@ func (f *FS) setAside(n, to node, newName string, by session.Caller) error {
 	}
 	// The kernel now shows the control file under the new name too. It asks again, since such names are not kept;
 	// the notice is for descriptors of the folder that it holds, and must not wait for the rename that holds it.
-	go f.server.EntryNotify(to.id, newName)
+	go f.dev.Load().entryNotify(to.id, newName)
 	return nil
 }
 

@@ -15,6 +15,8 @@ func (f *FS) restore() error {
 	if f.region == nil || f.region.Workers() < 2 {
 		return nil
 	}
+	f.store.AllGiven = true
+	f.table.watchAll()
 	writers := map[uint64][]*keep.Writer{}
 	for _, w := range f.region.Writers() {
 		writers[w.Fh] = append(writers[w.Fh], w)
@@ -102,6 +104,7 @@ func (f *FS) restored(s *keep.Handle) (*handle, error) {
 		return h, err
 	}
 	h.data = f.region.Bytes(now.Data)
+	f.restoreShown(h, s.Backing)
 	if h.write {
 		h.data = append([]byte(nil), h.data...) // it changes, and what is kept of it must not before it is told
 	}
@@ -133,6 +136,7 @@ func (f *FS) restoreLog(h *handle, s *keep.Handle) (err error) {
 	if h.log, err = h.sess.Log(f.tree.specs[h.node.kind].name); err != nil {
 		return err
 	}
+	h.unsynced = h.write // for all that is known
 	direct := s.Now().Bits&bitDirect != 0
 	if s.Backing == 0 && !direct {
 		return nil

@@ -22,6 +22,8 @@ type entry struct {
 	ended   bool   // in memory: it has no name any more
 	alias   uint64 // set when a plain file was renamed over a control file: the node that it now is
 
+	watched watched // of a session
+
 	cont atomic.Pointer[session.Container]
 	sess atomic.Pointer[session.Session]
 }

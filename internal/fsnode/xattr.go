@@ -125,7 +125,7 @@ func (f *FS) do(n node, order string, by session.Caller) error {
 		}
 		parent, _, _ := f.table.where(n.e)
 		f.table.remove(parent, name)
-		f.server.EntryNotify(parent, name) // ENOENT: the kernel does not hold the name
+		f.dev.Load().entryNotify(parent, name) // ENOENT: the kernel does not hold the name
 		return nil
 	case "archive":
 		_, err := x.Archive()

@@ -53,6 +53,7 @@ type Session struct {
 	cached int64         // bytes in cache
 	past   past          // of events.jsonl
 	weight atomic.Int64  // bytes of history in fold, and those of cache
+	given  atomic.Bool   // somebody keeps what they were told: see Given
 	ctl    atomic.Uint64 // counts changes of the files beside the logs that packs are built from
 }
 
@@ -81,6 +82,7 @@ func (c *Container) Session(name string) (*Session, error) {
 // keep makes the session's object, or gives the one that another caller made first.
 func (s *Store) keep(c *Container, name string) *Session {
 	x := &Session{store: s, c: c}
+	x.given.Store(s.AllGiven)
 	x.name.Store(&name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -227,10 +229,25 @@ func newID() string {
 func (x *Session) Touch() {
 	x.ctl.Add(1)
 	x.c.idx.touch(x.Name())
+	x.stale()
+}
+
+// Given says that somebody keeps what they are about to be told of the session: its next change is told (Store.Stale).
+func (x *Session) Given() { x.given.Store(true) }
+
+// stale tells of a change.
+func (x *Session) stale() {
+	if !x.given.Load() || !x.given.CompareAndSwap(true, false) {
+		return
+	}
+	if stale := x.store.host().Stale; stale != nil {
+		stale(x)
+	}
 }
 
 // changed tells the kernel's side of a change that the kernel did not make.
 func (x *Session) changed(name string) {
+	x.stale()
 	if changed := x.store.host().Changed; changed != nil {
 		changed(x, name)
 	}

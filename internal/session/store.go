@@ -53,6 +53,10 @@ type Store struct {
 	// Changed, when set before use, is told of each file of a session that changed other than by a write of the
 	// kernel's: name is relative to the session ("events.jsonl").
 	Changed func(s *Session, name string)
+	// Stale, when set before use, is told of the first change of a session after each Given.
+	Stale func(s *Session)
+	// AllGiven, set before use, tells that of each session somebody may keep what another process told.
+	AllGiven bool
 	// Unfinished, when set, tells that the torn end of a log is of a write that will be made again: it is cut off, and not
 	// kept. To be set while nobody else uses the store.
 	Unfinished func(s *Session, log string) bool

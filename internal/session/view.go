@@ -263,4 +263,5 @@ func (x *Session) Appended(log string, n int) {
 	if log == Messages {
 		x.wake()
 	}
+	x.stale()
 }
