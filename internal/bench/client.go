@@ -24,7 +24,7 @@ type timing struct {
 // else while it measures. Its arguments are the name of an operation, how often each writer does it, and one file a writer.
 func client(args []string) error {
 	if len(args) < 3 {
-		return fmt.Errorf("client: want OPERATION COUNT FILE...")
+		return fmt.Errorf("client: want an operation, a count and files")
 	}
 	n, err := strconv.Atoi(args[1])
 	if err != nil {
