@@ -20,8 +20,7 @@ func (f *FS) Attach(dev *os.File, again bool) (*Server, error) {
 	if err := s.attach(again); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
-	s.replace(nil)
-	go s.watch()
+	s.start()
 	return s, nil
 }
 

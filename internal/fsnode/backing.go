@@ -48,7 +48,12 @@ func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 		mode = fuse.FOPEN_DIRECT_IO
 	}
 	if !f.passthrough.Load() || h.log.File() == nil {
-		return mode, 0, nil // without the privilege, or of an archived log, the daemon serves the bytes
+		// Without the privilege, or of an archived log, the daemon serves the bytes. They never change, so the kernel keeps
+		// them: it drops what it has of the last page when an append goes through it, and is told of other appends.
+		if !h.write {
+			mode = fuse.FOPEN_KEEP_CACHE
+		}
+		return mode, 0, nil
 	}
 	rdwr := flags&unix.O_ACCMODE == unix.O_RDWR
 	if rdwr && !f.waitIdle(h.node.id) {

@@ -21,9 +21,9 @@ func (f *FS) quick(req []byte) bool {
 		return len(req) >= int(unsafe.Sizeof(fuse.ReadIn{})) && (*fuse.ReadIn)(unsafe.Pointer(&req[0])).Size <= quickRead ||
 			f.classOf(h.NodeId) == cGen
 	case opGetattr:
-		return f.classOf(h.NodeId) == cDir || f.holdsBytes(h.NodeId)
+		return f.classOf(h.NodeId) == cDir || f.holdsBytes(h.NodeId) || f.isMade(h.NodeId)
 	case opOpen:
-		return f.holdsBytes(h.NodeId)
+		return f.holdsBytes(h.NodeId) || f.isMade(h.NodeId)
 	case opFlush:
 		return f.holdsBytes(h.NodeId) && !f.opt.SyncOnClose
 	case opLookup:
@@ -38,6 +38,23 @@ func (f *FS) classOf(id uint64) class { return f.tree.classes[kind(id)] }
 func (f *FS) holdsBytes(id uint64) bool {
 	c := f.classOf(id)
 	return c == cLog || c == cPlain
+}
+
+// isMade tells that a generated file of a session need not be built.
+func (f *FS) isMade(id uint64) bool {
+	if f.classOf(id) != cGen {
+		return false
+	}
+	n, err := f.node(id)
+	if err != nil || n.e == nil || n.e.kind != kSession {
+		return false
+	}
+	x := n.e.sess.Load()
+	if x == nil {
+		return false
+	}
+	_, made := x.Current(f.tree.specs[n.kind].file)
+	return made
 }
 
 func (f *FS) quickLookup(h *fuse.InHeader, req []byte) bool {

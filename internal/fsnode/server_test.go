@@ -41,8 +41,7 @@ func newKernel(t *testing.T) (*kernel, *Server) {
 		t.Fatal(err)
 	}
 	k.answer()
-	s.replace(nil)
-	go s.watch()
+	s.start()
 	t.Cleanup(func() {
 		if err := unix.Close(k.fd); err != nil {
 			t.Error(err)

@@ -2,52 +2,58 @@ package fsnode
 
 import "time"
 
-// A reader that is at one request for so long is replaced: others do not wait for it longer than twice that.
-const patience = 10 * time.Millisecond
-
-// restAfter is how many times nothing was seen before the watch ends: a daemon at rest does not wake up.
-const restAfter = 20
+const (
+	// patience is how long nobody may read while a request is carried out: others do not wait for it longer than twice that.
+	patience = 10 * time.Millisecond
+	// calmAfter is how many such times nothing that may take long was asked for before one goroutine is enough to read.
+	calmAfter = 5
+	// restAfter is how many times nothing was asked before the watch ends: a daemon at rest does not wake up.
+	restAfter = 20
+)
 
 // watch sees to it that a request that takes long against expectation, as on a slow disk, holds up no other.
 func (s *Server) watch() {
 	for {
 		select {
 		case <-s.wake:
-			s.watchReader()
+			s.look()
 		case <-s.over:
 			return
 		}
 	}
 }
 
-// watchReader watches until there is nothing to be seen.
-func (s *Server) watchReader() {
+// look watches until there is nothing to be seen.
+func (s *Server) look() {
 	tick := time.NewTicker(patience)
 	defer tick.Stop()
-	var last *reader
-	var at uint64
-	for quiet := 0; quiet < restAfter; {
+	begun, slow, quiet, calm := s.begun.Load(), s.slow.Load(), 0, 0
+	for quiet < restAfter {
 		select {
 		case <-tick.C:
 		case <-s.over:
 			return
 		}
-		r := s.reader.Load()
-		now := r.doing.Load()
-		switch same := r == last && now == at; {
-		case !same:
-			quiet = 0
-		case now%2 == 1:
-			s.replace(r)
-		default:
-			quiet++
+		quiet, calm = quiet+1, calm+1
+		if now := s.slow.Load(); now != slow {
+			slow, calm = now, 0
 		}
-		last, at = r, now
+		if calm == calmAfter {
+			s.wanted.Store(1)
+		}
+		now := s.begun.Load()
+		if s.waiting.Load() == 0 {
+			quiet = 0
+			if now == begun {
+				s.summon()
+			}
+		}
+		if now != begun {
+			begun, quiet = now, 0
+		}
 	}
 	s.resting.Store(true)
-	if r := s.reader.Load(); r != last || r.doing.Load() != at { // it began before it could see that nobody watches
-		if s.resting.CompareAndSwap(true, false) {
-			s.wake <- struct{}{}
-		}
+	if s.begun.Load() != begun && s.resting.CompareAndSwap(true, false) { // it began before it could see that nobody watches
+		s.wake <- struct{}{}
 	}
 }
