@@ -16,8 +16,8 @@ func (b *bench) machine() string {
 	_ = unix.Uname(&u) // fails for a wrong argument only
 	var s strings.Builder
 	fmt.Fprintf(&s, "- machine: %s, %d cores, %s of memory\n", field("/proc/cpuinfo", "model name"), runtime.NumCPU(), field("/proc/meminfo", "MemTotal"))
-	fmt.Fprintf(&s, "- kernel: Linux %s; file system of the store: %s\n", unix.ByteSliceToString(u.Release[:]), said("stat", "-f", "-c", "%T", b.work))
-	fmt.Fprintf(&s, "- ctxfs: %s, %s\n", said(b.ctxfs, "--version"), runtime.Version())
+	fmt.Fprintf(&s, "- kernel: Linux %s; file system of the store: %s\n", unix.ByteSliceToString(u.Release[:]), said("findmnt", "-no", "FSTYPE", "-T", b.work))
+	fmt.Fprintf(&s, "- ctxfs: %s\n", said(b.ctxfs, "version"))
 	fmt.Fprintf(&s, "- loopback: example/loopback of go-fuse %s\n", said("go", "list", "-m", "-f", "{{.Version}}", "github.com/hanwen/go-fuse/v2"))
 	for _, p := range []string{"bindfs", "mergerfs"} {
 		if _, err := exec.LookPath(p); err == nil {
