@@ -90,7 +90,7 @@ func (w *world) firstList() (float64, error) {
 func (b *bench) bySessions() (*growth, error) {
 	g := &growth{title: "One agent, by its sessions", file: "sessions.svg", label: "sessions", columns: []column{
 		{"mount to first ls", "ns", false}, {"ls", "ns", false}, {"ls -l", "ns", false}, {"append, p50", "ns", true},
-		{"resident memory, none open", "B", false}, {"memory a session", "B", true}}}
+		{"resident memory at rest, none open", "B", false}, {"memory a session", "B", true}}}
 	base := 0.0
 	for _, n := range append([]int{1}, sizes()...) {
 		cells, err := b.sessions(n, base)
@@ -133,6 +133,7 @@ func (b *bench) sessions(n int, base float64) (cells []float64, err error) {
 			took[i] = append(took[i], ns)
 		}
 	}
+	time.Sleep(settle)
 	_, held := p.resident()
 	each := 0.0
 	if base > 0 {

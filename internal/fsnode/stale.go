@@ -25,10 +25,19 @@ func (w *watched) take(each func(kind)) {
 	}
 }
 
+// watch gives what is watched of a session. Most sessions that the kernel knows are only listed, and have none.
+func (e *entry) watch() *watched {
+	if w := e.watched.Load(); w != nil {
+		return w
+	}
+	e.watched.CompareAndSwap(nil, &watched{})
+	return e.watched.Load()
+}
+
 // watch is called before the attributes of a generated file are computed that the kernel is to keep. What changes after this
 // is told; that the kernel has the news before the attributes does no harm: it sees that they are older (fuse_change_attributes).
 func (f *FS) watch(n node, x *session.Session) {
-	n.e.watched.add(n.kind)
+	n.e.watch().add(n.kind)
 	x.Given()
 }
 
@@ -43,9 +52,11 @@ func (f *FS) stale(x *session.Session) {
 	if e == nil {
 		return
 	}
-	e.watched.take(func(k kind) {
-		_ = dev.inodeNotify(id&^0xff|uint64(k), -1, 0) // ENOENT: the kernel does not know the node
-	})
+	if w := e.watched.Load(); w != nil {
+		w.take(func(k kind) {
+			_ = dev.inodeNotify(id&^0xff|uint64(k), -1, 0) // ENOENT: the kernel does not know the node
+		})
+	}
 }
 
 // watchAll is for what a process before this one gave the kernel, of which nothing is known.
@@ -54,8 +65,9 @@ func (t *table) watchAll() {
 	defer t.mu.RUnlock()
 	for _, e := range t.byID {
 		if e.kind == kSession {
-			for i := range e.watched {
-				e.watched[i].Store(1<<64 - 1)
+			w := e.watch()
+			for i := range w {
+				w[i].Store(1<<64 - 1)
 			}
 		}
 	}

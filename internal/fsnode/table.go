@@ -22,7 +22,7 @@ type entry struct {
 	ended   bool   // in memory: it has no name any more
 	alias   uint64 // set when a plain file was renamed over a control file: the node that it now is
 
-	watched watched // of a session
+	watched atomic.Pointer[watched] // of a session; nil: nothing is
 
 	cont atomic.Pointer[session.Container]
 	sess atomic.Pointer[session.Session]

@@ -13,10 +13,16 @@ const (
 
 // watch sees to it that a request that takes long against expectation, as on a slow disk, holds up no other.
 func (s *Server) watch() {
+	var m memory
+	var later <-chan time.Time
 	for {
 		select {
 		case <-s.wake:
 			s.look()
+			later = m.due()
+		case <-later:
+			m.giveBack()
+			later = nil
 		case <-s.over:
 			return
 		}
