@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ctxfs/internal/quality/procs"
 )
 
 // bound is something that is measured on ctxfs alone, and what it may be.
@@ -14,7 +16,7 @@ type bound struct {
 	reached           bool
 }
 
-// bounds are those that follow from growth.
+// growthBounds are those that follow from growth.
 func growthBounds(records, sessions *growth) []bound {
 	last := len(records.at) - 1
 	first, ours := records.cells[0], records.cells[last]
@@ -56,10 +58,10 @@ func (b *bench) rest() (out []bound, err error) {
 	}
 	defer func() { err = errors.Join(err, open.Close()) }()
 	time.Sleep(settle)
-	before := p.wakeups()
+	before := procs.Wakeups(p.server.Process.Pid)
 	time.Sleep(watch)
-	woken := p.wakeups() - before
-	held, own := p.resident()
+	woken := procs.Wakeups(p.server.Process.Pid) - before
+	held, own := procs.Memory(p.server.Process.Pid)
 	return []bound{
 		{fmt.Sprintf("daemon at rest, one session open: wakeups in %v", watch), fmt.Sprint(woken), "0", woken == 0},
 		{"its resident memory (of it its own, not the program's file)", fmt.Sprintf("%.1f MB (%.1f MB)", float64(held)/1e6, float64(own)/1e6),

@@ -128,7 +128,7 @@ func whole(path string, buf []byte) error {
 	}
 }
 
-// nexts reads a pack after one more line stands in the log beside it. The line is not measured: see until.
+// nexts reads a pack after one more line stands in the log beside it.
 func nexts(path string) (func() error, error) {
 	log, _, _ := strings.Cut(path, "/context/")
 	add, err := appends(func(int) error { return nil })(log + "/messages.jsonl")

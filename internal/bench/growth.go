@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"ctxfs/internal/quality/procs"
 )
 
 // growth is a table of what something costs as work grows.
@@ -72,7 +74,7 @@ func (b *bench) records(n int) (cells []float64, err error) {
 	if err != nil {
 		return nil, err
 	}
-	held, _ := p.resident()
+	held, _ := procs.Memory(p.server.Process.Pid)
 	return []float64{add.P50, add.P99, first.Each, next.P50, start, float64(held)}, nil
 }
 
@@ -134,7 +136,7 @@ func (b *bench) sessions(n int, base float64) (cells []float64, err error) {
 		}
 	}
 	time.Sleep(settle)
-	_, held := p.resident()
+	_, held := procs.Memory(p.server.Process.Pid)
 	each := 0.0
 	if base > 0 {
 		each = (float64(held) - base) / float64(n)

@@ -55,10 +55,10 @@ func (r *report) text() string {
 	var s strings.Builder
 	s.WriteString("# What ctxfs costs\n\nWritten by `make bench`. What limits each figure is in [../speed.md](../speed.md).\n\n" + r.machine)
 	s.WriteString("\n## Side by side\n\nTime an operation. The floor is a FUSE server that takes every write and does nothing.\n\n| |")
-	for _, c := range columns {
+	for _, c := range appender {
 		fmt.Fprintf(&s, " %s |", c)
 	}
-	s.WriteString(" ratio | goal | reached |\n|" + strings.Repeat(" --- |", len(columns)+4) + "\n")
+	s.WriteString(" ratio | goal | reached |\n|" + strings.Repeat(" --- |", len(appender)+4) + "\n")
 	for _, row := range r.rows {
 		s.WriteString(row.line())
 	}

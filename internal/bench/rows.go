@@ -46,6 +46,7 @@ func (g goal) reached(ratio float64) bool {
 	return ratio >= g.times
 }
 
+// Peers, in the order of the table's columns.
 var (
 	everyone = []string{"native", "loopback", "bindfs", "mergerfs", "ctxfs"}
 	appender = append(everyone, "floor")

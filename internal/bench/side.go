@@ -126,14 +126,11 @@ func (b *bench) measure(w *world, r row) (*result, error) {
 	return res, nil
 }
 
-// columns are the peers in the order of the table.
-var columns = append(everyone, "floor")
-
 // line is the row in the table.
 func (r *result) line() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "| %s |", r.name)
-	for _, p := range columns {
+	for _, p := range appender {
 		fmt.Fprintf(&s, " %s |", short(median(r.took[p])))
 	}
 	ratio := r.ratio()

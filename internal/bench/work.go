@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -48,7 +49,7 @@ func appendWork() (func() error, error) {
 		return nil, err
 	}
 	f, err := os.OpenFile(filepath.Join(dir, "log"), os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
+	if err = errors.Join(err, os.RemoveAll(dir)); err != nil { // the file has no name from here on: nothing is left behind
 		return nil, err
 	}
 	log, err := appendlog.New(f, func([]byte, error) error { return nil })
@@ -62,7 +63,7 @@ func appendWork() (func() error, error) {
 				return err
 			}
 		}
-		return os.RemoveAll(dir)
+		return nil
 	}, nil
 }
 

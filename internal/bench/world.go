@@ -58,7 +58,7 @@ func (w *world) give(dir string) error {
 	return run("chown", "-R", fmt.Sprintf("%d:%d", w.uid, w.uid), dir)
 }
 
-// mount starts a peer: "%s" stands in its arguments for the mountpoint.
+// mount starts a peer: argv gives its command line.
 func (w *world) mount(name string, argv func(back, point string) []string) error {
 	point := filepath.Join(w.dir, name)
 	if err := errors.Join(os.MkdirAll(point, 0o755), w.give(point)); err != nil {
@@ -162,8 +162,7 @@ func (w *world) keepLog(name string, fill func(*bufio.Writer) error) error {
 		return err
 	}
 	b := bufio.NewWriterSize(f, 1<<20)
-	err = errors.Join(fill(b), b.Flush(), f.Close(), w.give(dir))
-	return err
+	return errors.Join(fill(b), b.Flush(), f.Close(), w.give(dir))
 }
 
 // keepMany puts n small sessions into the store.

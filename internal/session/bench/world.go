@@ -6,9 +6,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"time"
+
+	"ctxfs/internal/quality/procs"
 )
 
 // world is a store with many sessions, a mount of it, and the same folders beside it.
@@ -127,11 +128,8 @@ func (w *world) memory() error {
 
 // held is how much memory the daemon holds, in bytes.
 func (w *world) held() int64 {
-	data, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.daemon.Process.Pid)) // no daemon: 0
-	_, rest, _ := strings.Cut(string(data), "RssAnon:")
-	var kb int64
-	_, _ = fmt.Sscan(rest, &kb)
-	return kb << 10
+	_, own := procs.Memory(w.daemon.Process.Pid)
+	return own
 }
 
 // drop empties the kernel's caches of entries and attributes.
