@@ -32,11 +32,24 @@ func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) f
 func (f *FS) builds(n node) bool {
 	switch f.class(n) {
 	case cGen:
-		return n.kind != kCreatedAt && n.kind != kUpdatedAt
+		return n.kind != kCreatedAt && n.kind != kUpdatedAt && !f.made(n)
 	case cControl:
 		return session.Derived(f.tree.specs[n.kind].file)
 	}
 	return false
+}
+
+// made tells that a generated file of a session stands ready. It waits for nobody.
+func (f *FS) made(n node) bool {
+	if n.e == nil || n.e.kind != kSession {
+		return false
+	}
+	x := n.e.sess.Load()
+	if x == nil {
+		return false
+	}
+	_, ok := x.Current(f.tree.specs[n.kind].file)
+	return ok
 }
 
 // attr fills in a node's attributes and gives how long they hold. The size of a generated file costs a build; where

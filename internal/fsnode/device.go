@@ -1,7 +1,6 @@
 package fsnode
 
 import (
-	"syscall"
 	"unsafe"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -90,7 +89,7 @@ func (d device) back(fd int) (int32, error) {
 
 // unback ends the hold.
 func (d device) unback(id int32) {
-	_, _, _ = syscall.Syscall(unix.SYS_IOCTL, uintptr(d.fd), iocBackingClose, uintptr(unsafe.Pointer(&id))) // it was open
+	_, _, _ = unix.Syscall(unix.SYS_IOCTL, uintptr(d.fd), iocBackingClose, uintptr(unsafe.Pointer(&id))) // it was open
 }
 
 // bytesOf are a struct's own bytes, as the kernel has them.

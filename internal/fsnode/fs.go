@@ -18,8 +18,7 @@ import (
 // Options of a mount.
 type Options struct {
 	Mountpoint string
-	AllowOther bool     // users other than the daemon's may use the mount
-	Options    []string // further mount(2) options, as "noexec"
+	AllowOther bool // users other than the daemon's may use the mount
 	Version    string
 	Program    string // where this program was started from
 	Debug      bool

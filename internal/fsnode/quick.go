@@ -40,21 +40,13 @@ func (f *FS) holdsBytes(id uint64) bool {
 	return c == cLog || c == cPlain
 }
 
-// isMade tells that a generated file of a session need not be built.
+// isMade tells that a node is a generated file of a session that need not be built.
 func (f *FS) isMade(id uint64) bool {
 	if f.classOf(id) != cGen {
 		return false
 	}
 	n, err := f.node(id)
-	if err != nil || n.e == nil || n.e.kind != kSession {
-		return false
-	}
-	x := n.e.sess.Load()
-	if x == nil {
-		return false
-	}
-	_, made := x.Current(f.tree.specs[n.kind].file)
-	return made
+	return err == nil && f.made(n)
 }
 
 func (f *FS) quickLookup(h *fuse.InHeader, req []byte) bool {

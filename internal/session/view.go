@@ -50,6 +50,7 @@ func (x *Session) View(name string) ([]byte, error) {
 		return x.times(name)
 	}
 	if data, ok := x.Current(name); ok {
+		x.store.Stats.PackHits.Add(1)
 		return data, nil
 	}
 	var v view
@@ -75,7 +76,6 @@ func (x *Session) Current(name string) ([]byte, bool) {
 	if log := x.logs[Messages]; log == nil || log != x.fold.log || log.Size() != v.gen.size {
 		return nil, false
 	}
-	x.store.Stats.PackHits.Add(1)
 	return v.data, true
 }
 
