@@ -6,9 +6,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -124,17 +126,31 @@ func TestGenerationsApart(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f, err := os.Open(pack)
-	if err != nil {
-		t.Fatal(err)
+	// close(2) does not wait until the daemon knows of it (RELEASE): an open right after it may still map the oldest.
+	var text string
+	for range 200 {
+		if text = mappedAnew(t, pack); text == read(t, pack) {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
-	defer f.Close()
-	if text := mapped(t, f); text != read(t, pack) || !strings.Contains(text, "marker-4") {
+	if text != read(t, pack) || !strings.Contains(text, "marker-4") {
 		t.Errorf("the newest, mapped: %.200s", text)
 	}
 }
 
-func mapped(t *testing.T, f *os.File) string {
+func mappedAnew(t *testing.T, file string) string {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return mapped(t, f)
+}
+
+// mapped gives what a mapping of the whole file shows, nothing where the mapping ends before the file does (SIGBUS).
+func mapped(t *testing.T, f *os.File) (text string) {
 	t.Helper()
 	size, err := io.Copy(io.Discard, io.NewSectionReader(f, 0, 1<<30)) // stat speaks of the newest
 	if err != nil {
@@ -144,9 +160,12 @@ func mapped(t *testing.T, f *os.File) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := string(data)
-	if err := unix.Munmap(data); err != nil {
-		t.Fatal(err)
-	}
-	return text
+	defer unix.Munmap(data)
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if r := recover(); r != nil {
+			t.Logf("mapped: %v", r)
+		}
+	}()
+	return string(data)
 }
