@@ -11,8 +11,8 @@ import (
 	"ctxfs/internal/chunkstore"
 )
 
-// MaxIndex is the largest index file, in bytes: that of a log of about 100 GB.
-const MaxIndex = 256 << 20
+// MaxIndex is the largest index file, in bytes.
+const MaxIndex = 64 << 20
 
 // Add stores what plain gives, and gives its index. The caller makes the index durable before the Update that tx is of
 // ends: until then nothing names the stored bytes.

@@ -16,6 +16,8 @@ import (
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/chunkstore"
+
+	"lukechampine.com/blake3"
 )
 
 var _ appendlog.Prefix = (*Reader)(nil)
@@ -253,6 +255,45 @@ func TestFlip(t *testing.T) {
 			t.Errorf("flip at %d: %v", i, err)
 		}
 		pack[i] ^= 8
+	}
+}
+
+// TestForged: an index whose checksum is right, as who may write there can make one, is read only as far as stated.
+func TestForged(t *testing.T) {
+	many := make([]chunkstore.Extent, maxExtents)
+	for i := range many {
+		many[i] = chunkstore.Extent{Addr: 7, Len: 1} // columns that compress to nothing
+	}
+	most := &Index{Size: maxExtents, Extents: many}
+	small, err := most.Encode()
+	must(t, err)
+	if _, err := Parse(small); err != nil || len(small) > 64<<10 {
+		t.Errorf("%d bytes, %v", len(small), err)
+	}
+	if _, err := (&Index{Size: maxExtents + 1, Extents: append(many, many[0])}).Encode(); !errors.Is(err, beneath.ErrTooLarge) {
+		t.Errorf("one more is written: %v", err)
+	}
+	for name, at := range map[string]struct {
+		i    int
+		bits byte
+	}{"a negative size": {47, 0x80}, "another size": {40, 1}} {
+		bad := bytes.Clone(small[:len(small)-32])
+		bad[at.i] ^= at.bits
+		sum := blake3.Sum256(bad)
+		bad = append(bad, sum[:]...)
+		if _, err := Parse(bad); !errors.Is(err, ErrCorrupt) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if n, err := SizeOf(bytes.NewReader(bad)); n < 0 || (err == nil) != (at.bits == 1) {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+	}
+	var cols [3][]byte
+	for range maxExtents/2 + 1 {
+		cols[0], cols[1], cols[2] = append(cols[0], 1), append(cols[1], 1), append(cols[2], 0)
+	}
+	if _, err := extents(cols); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("too many extents: %v", err)
 	}
 }
 

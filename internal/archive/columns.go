@@ -41,8 +41,8 @@ func columns(list []chunkstore.Extent) (cols [3][]byte) {
 			dist = e.Addr - (w.last + n)
 			w.piece(e)
 		}
-		cols[0] = binary.AppendUvarint(cols[0], uint64(n))
-		cols[1] = binary.AppendUvarint(cols[1], uint64(e.Len))
+		cols[0] = binary.AppendUvarint(cols[0], uint64(n))     // #nosec G115 -- a length
+		cols[1] = binary.AppendUvarint(cols[1], uint64(e.Len)) // #nosec G115 -- a length
 		cols[2] = binary.AppendVarint(cols[2], dist)
 	}
 	return cols
@@ -76,7 +76,7 @@ func extents(cols [3][]byte) (out []chunkstore.Extent, err error) {
 			w.piece(e)
 			add(e)
 		}
-		if w.fresh > maxAddr || w.last > maxAddr {
+		if w.fresh > maxAddr || w.last > maxAddr || len(out) > maxExtents {
 			return nil, fmt.Errorf("%w: extents", ErrCorrupt)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/chunkstore"
 
@@ -51,12 +52,18 @@ const (
 	magic    = "CTXFSAR\n"
 	version  = 1
 	headSize = 80
-	// maxColumn bounds a column when decompressed: a log of 100 GB.
-	maxColumn = 1 << 30
+	// maxExtents bounds what an index is in memory, whoever wrote it: a log of about 6 GB. An index of a few kilobytes can
+	// decompress to that.
+	maxExtents = 4 << 20
+	// maxColumn bounds a column when decompressed. Numbers of a log this long take two or three bytes.
+	maxColumn = 8 * maxExtents
 )
 
-// Encode gives the index file's bytes.
+// Encode gives the index file's bytes. Of more pieces than may be read again it is beneath.ErrTooLarge.
 func (x *Index) Encode() ([]byte, error) {
+	if len(x.Extents) > maxExtents {
+		return nil, fmt.Errorf("archive: a log of %d pieces: %w", len(x.Extents), beneath.ErrTooLarge)
+	}
 	id, err := hex.DecodeString(x.Store)
 	if err != nil || len(id) != 16 && len(id) != 0 {
 		return nil, fmt.Errorf("%w: %q", ErrStore, x.Store)
@@ -70,12 +77,18 @@ func (x *Index) Encode() ([]byte, error) {
 	copy(b, magic)
 	binary.LittleEndian.PutUint32(b[8:], version)
 	copy(b[24:], id)
-	binary.LittleEndian.PutUint64(b[40:], uint64(x.Size))
+	binary.LittleEndian.PutUint64(b[40:], uint64(x.Size)) // #nosec G115 -- a length
 	copy(b[48:], x.Sum[:])
 	for i, col := range columns(x.Extents) {
+		if len(col) > maxColumn {
+			return nil, fmt.Errorf("archive: a column of %d bytes: %w", len(col), beneath.ErrTooLarge)
+		}
 		n := len(b)
 		b = enc.EncodeAll(col, b)
-		binary.LittleEndian.PutUint32(b[12+4*i:], uint32(len(b)-n))
+		binary.LittleEndian.PutUint32(b[12+4*i:], uint32(len(b)-n)) // #nosec G115 -- a column is at most maxColumn
+	}
+	if len(b) > MaxIndex-len(x.Sum) {
+		return nil, fmt.Errorf("archive: an index of %d bytes: %w", len(b), beneath.ErrTooLarge)
 	}
 	sum := blake3.Sum256(b)
 	return append(b, sum[:]...), nil
@@ -93,7 +106,11 @@ func Parse(b []byte) (*Index, error) {
 	if v := binary.LittleEndian.Uint32(b[8:]); v != version {
 		return nil, fmt.Errorf("%w: version %d", ErrFormat, v)
 	}
-	x := &Index{Store: hex.EncodeToString(b[24:40]), Size: int64(binary.LittleEndian.Uint64(b[40:])), Sum: cas.ID(b[48:80])}
+	size, err := sizeOf(b)
+	if err != nil {
+		return nil, err
+	}
+	x := &Index{Store: hex.EncodeToString(b[24:40]), Size: size, Sum: cas.ID(b[48:80])}
 	cols, err := readColumns(b[:n])
 	if err != nil {
 		return nil, err
@@ -104,7 +121,9 @@ func Parse(b []byte) (*Index, error) {
 	}
 	total := int64(0)
 	for _, e := range x.Extents {
-		total += e.Len
+		if total += e.Len; total > x.Size { // before it can overflow
+			break
+		}
 	}
 	if total != x.Size {
 		return nil, fmt.Errorf("%w: size", ErrCorrupt)
@@ -141,5 +160,13 @@ func SizeOf(index io.ReaderAt) (int64, error) {
 	if _, err := index.ReadAt(head[:], 0); err != nil || string(head[:8]) != magic {
 		return 0, fmt.Errorf("%w: not an index", ErrCorrupt)
 	}
-	return int64(binary.LittleEndian.Uint64(head[40:])), nil
+	return sizeOf(head[:])
+}
+
+func sizeOf(head []byte) (int64, error) {
+	size := binary.LittleEndian.Uint64(head[40:])
+	if size > maxAddr {
+		return 0, fmt.Errorf("%w: size", ErrCorrupt)
+	}
+	return int64(size), nil
 }
