@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint fuzz fault powerloss crash bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install install-deps demo test race lint vulncheck fuzz fault powerloss crash bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -40,6 +40,11 @@ lint:
 	@unformatted=$$($$($(GO) env GOROOT)/bin/gofmt -l .); if [ -n "$$unformatted" ]; then echo "gofmt -w $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	@GO=$(GO) scripts/gosec
+
+# Known vulnerabilities in what the program calls. GOVULNDB names the database, if it is not https://vuln.go.dev.
+vulncheck:
+	@GO=$(GO) scripts/vulncheck
 
 fuzz:
 	@GO=$(GO) scripts/fuzz $(FUZZTIME)
@@ -103,6 +108,7 @@ ci: export GOFLAGS = -count=1
 ci: install-deps
 	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs
 	$(MAKE) lint
+	$(MAKE) vulncheck
 	$(MAKE) fuzz FUZZTIME=5s
 	$(MAKE) race
 	$(MAKE) bench-check

@@ -166,6 +166,16 @@ func TestLibrariesWithOneUser(t *testing.T) {
 	}
 }
 
+// Where a mistake can read or write memory that is not there. Elsewhere Go's checks hold.
+func TestUnsafe(t *testing.T) {
+	may := []string{"record", "context/token", "keep", "fsnode", "serve", "bench", "tests/fault/ptrace"}
+	for _, s := range sources(t) {
+		if slices.Contains(imports(s.ast), "unsafe") && !s.test && !slices.Contains(may, s.room()) {
+			t.Errorf("%s: %s imports unsafe", s.path, s.room())
+		}
+	}
+}
+
 // What a package does not do on its own: end the process, print, start at import, or hold state that all of its
 // users share. Programs (package main) and tests may.
 func TestRoomsKeepToThemselves(t *testing.T) {

@@ -173,7 +173,7 @@ func mountOf(store string) (string, error) {
 
 func (k *keeper) close() {
 	if k.own != nil {
-		k.own.Close()
+		_ = k.own.Close()
 	}
 }
 

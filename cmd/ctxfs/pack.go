@@ -128,10 +128,10 @@ func openSession(p string) (*session.Session, func(), error) {
 		err = &session.Error{Kind: session.Denied, Msg: "the store of a share is root's", Hint: "read context/pack.md, context/pack@N.md and context/recall/QUESTION of the session in the mount"}
 	}
 	if err != nil {
-		store.Close()
+		_ = store.Close()
 		return nil, nil, fmt.Errorf("%s: %w", p, err)
 	}
-	return x, func() { store.Close() }, nil
+	return x, func() { _ = store.Close() }, nil
 }
 
 func lookSession(store *session.Store, container, name string) (*session.Session, error) {

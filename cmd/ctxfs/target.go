@@ -114,7 +114,7 @@ func (m *mountTarget) create(agent, name string) (*sink, error) {
 	}
 	events, err := openAppend(filepath.Join(dir, session.Events))
 	if err != nil {
-		messages.close()
+		_ = messages.close()
 		return nil, err
 	}
 	return &sink{dir: dir, messages: messages, events: events, blobs: mountBlobs{dir}}, nil
@@ -156,7 +156,7 @@ type storeTarget struct {
 	by    session.Caller
 }
 
-func (s *storeTarget) close() { s.store.Close() }
+func (s *storeTarget) close() { _ = s.store.Close() }
 
 func (s *storeTarget) create(agent, name string) (*sink, error) {
 	owner := path.Join("home", strconv.Itoa(int(s.by.UID)))

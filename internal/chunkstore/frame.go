@@ -65,9 +65,9 @@ func appendFrame(dst []byte, m *meta, raw []byte, enc *zstd.Encoder) []byte {
 	h := dst[start:]
 	z := h[headSize+len(mb):]
 	copy(h, frameMagic)
-	binary.LittleEndian.PutUint32(h[4:], uint32(len(raw)))
-	binary.LittleEndian.PutUint32(h[8:], uint32(len(mb)))
-	binary.LittleEndian.PutUint32(h[12:], uint32(len(z)))
+	binary.LittleEndian.PutUint32(h[4:], uint32(len(raw))) // #nosec G115 -- at most 2*FrameSize
+	binary.LittleEndian.PutUint32(h[8:], uint32(len(mb)))  // #nosec G115 -- at most maxMeta
+	binary.LittleEndian.PutUint32(h[12:], uint32(len(z)))  // #nosec G115 -- at most 4*FrameSize
 	sum := blake3.Sum256(z)
 	copy(h[16:], sum[:])
 	check := headSum(h, mb)

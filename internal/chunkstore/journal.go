@@ -27,15 +27,15 @@ const (
 )
 
 func newJournal(base int64) []byte {
-	return binary.LittleEndian.AppendUint64([]byte(journalMagic), uint64(base))
+	return binary.LittleEndian.AppendUint64([]byte(journalMagic), uint64(base)) // #nosec G115 -- an address
 }
 
 func appendRecord(dst []byte, kind byte, addr int64, body []byte) []byte {
 	start := len(dst)
 	dst = append(dst, recordMagic...)
 	dst = append(dst, kind)
-	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body)))
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(addr))
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(len(body))) // #nosec G115 -- at most maxRecord
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(addr))      // #nosec G115 -- an address
 	sum := recordSum(dst[start:], body)
 	dst = append(dst, sum[:]...)
 	return append(dst, body...)
@@ -64,8 +64,12 @@ func parseRecord(b []byte) (record, int) {
 	if n > maxRecord || int(n) > len(b)-recordHead {
 		return record{}, 0
 	}
-	r := record{kind: b[3], addr: int64(binary.LittleEndian.Uint64(b[8:])), body: b[recordHead : recordHead+n : recordHead+n]}
-	if recordSum(b, r.body) != [16]byte(b[16:]) || r.addr < 0 || r.addr > maxAddr {
+	addr := binary.LittleEndian.Uint64(b[8:])
+	if addr > maxAddr {
+		return record{}, 0
+	}
+	r := record{kind: b[3], addr: int64(addr), body: b[recordHead : recordHead+n : recordHead+n]}
+	if recordSum(b, r.body) != [16]byte(b[16:]) {
 		return record{}, 0
 	}
 	return r, recordHead + int(n)

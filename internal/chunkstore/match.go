@@ -106,7 +106,7 @@ func (m *matcher) index(fr *frame, raw []byte) {
 
 func (m *matcher) enter(fp uint64, addr int64) {
 	h := mix(fp)
-	m.fine[h>>(64-fineSlots)] = h<<fineSlots>>40<<40 | uint64(addr)&(1<<40-1)
+	m.fine[h>>(64-fineSlots)] = h<<fineSlots>>40<<40 | uint64(addr)&(1<<40-1) // #nosec G115 -- an address
 	if fp&coarseMask == 0 {
 		m.coarse[tagOf(fp)] = addr
 	}

@@ -24,15 +24,15 @@ func (m *meta) encode() []byte {
 	b := binary.AppendUvarint(nil, uint64(len(m.segs)))
 	end := int64(0)
 	for _, s := range m.segs {
-		b = binary.AppendUvarint(b, uint64(s.Addr-end))
-		b = binary.AppendUvarint(b, uint64(s.Len))
+		b = appendInt(b, s.Addr-end)
+		b = appendInt(b, s.Len)
 		end = s.End()
 	}
 	b = binary.AppendUvarint(b, uint64(len(m.anchors)))
 	last := 0
 	for _, a := range m.anchors {
 		b = binary.LittleEndian.AppendUint32(b, a.tag)
-		b = binary.AppendUvarint(b, uint64(a.off-last))
+		b = appendInt(b, int64(a.off-last))
 		last = a.off
 	}
 	return append(b, m.blobs...)
@@ -87,12 +87,12 @@ type blob struct {
 // from the end of the one before.
 func appendBlob(b []byte, r *blob) []byte {
 	b = append(b, r.id[:]...)
-	b = binary.AppendUvarint(b, uint64(r.time))
-	b = binary.AppendUvarint(b, uint64(r.size))
+	b = appendInt(b, r.time)
+	b = appendInt(b, r.size)
 	b = binary.AppendUvarint(b, uint64(len(r.extents)))
 	end := int64(0)
 	for _, e := range r.extents {
-		b = binary.AppendUvarint(b, uint64(e.Len))
+		b = appendInt(b, e.Len)
 		b = binary.AppendVarint(b, e.Addr-end)
 		end = e.End()
 	}
@@ -122,6 +122,9 @@ func parseBlob(b []byte) (*blob, int, error) {
 	return r, len(b) - len(d.b), nil
 }
 
+// appendInt adds an address, a length or a time, which is never negative.
+func appendInt(b []byte, n int64) []byte { return binary.AppendUvarint(b, uint64(n)) } // #nosec G115
+
 // decoder takes numbers off the head of b. After something that cannot be, bad is set and all is zero.
 type decoder struct {
 	b   []byte
@@ -136,11 +139,11 @@ func (d *decoder) fail() int64 {
 // int takes a number that is at most limit.
 func (d *decoder) int(limit int64) int64 {
 	v, n := binary.Uvarint(d.b)
-	if n <= 0 || v > uint64(limit) {
+	if n <= 0 || v > uint64(limit) { // #nosec G115 -- limits are constants, or lengths
 		return d.fail()
 	}
 	d.b = d.b[n:]
-	return int64(v)
+	return int64(v) // #nosec G115 -- at most limit
 }
 
 // count takes the number of things that follow, each at least size bytes long.

@@ -46,7 +46,7 @@ func newPackHead(next int64, quick bool) []byte {
 	copy(b, packMagic)
 	binary.LittleEndian.PutUint32(b[8:], version)
 	binary.LittleEndian.PutUint32(b[12:], FrameSize)
-	binary.LittleEndian.PutUint64(b[16:], uint64(next))
+	binary.LittleEndian.PutUint64(b[16:], uint64(next)) // #nosec G115 -- an address
 	copy(b[24:44], Sampling)
 	if quick {
 		b[44] = 1
@@ -67,11 +67,11 @@ func parsePackHead(b []byte) (next int64, quick bool, err error) {
 	if v := binary.LittleEndian.Uint32(b[8:]); v != version {
 		return 0, false, fmt.Errorf("%w: pack files of version %d", ErrFormat, v)
 	}
-	next = int64(binary.LittleEndian.Uint64(b[16:]))
-	if next < 0 || next > maxAddr {
+	free := binary.LittleEndian.Uint64(b[16:])
+	if free > maxAddr {
 		return 0, false, fmt.Errorf("%w: a pack file's head", ErrCorrupt)
 	}
-	return next, b[44] == 1, nil
+	return int64(free), b[44] == 1, nil
 }
 
 // sealed loads a frame from a file.

@@ -119,7 +119,7 @@ func Open(root *beneath.Dir, rel string, opt Options) (*Store, error) {
 	}
 	s := &Store{dir: dir, opt: opt, cache: newCache(opt.CacheBytes), blobs: map[cas.ID]*blob{}, flush: fdatasync}
 	if err := s.start(); err != nil {
-		s.Close()
+		_ = s.Close()
 		return nil, fmt.Errorf("chunk store: %w", err)
 	}
 	return s, nil

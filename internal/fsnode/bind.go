@@ -43,7 +43,7 @@ func (s *sockets) bind(name string) (*net.UnixListener, error) {
 	}
 	defer unix.Close(pair[0])
 	err = s.fs.apart(func() error { return s.bindApart(name, pair[1]) })
-	unix.Close(pair[1])
+	_ = unix.Close(pair[1])
 	if err != nil {
 		return nil, fmt.Errorf("bind %s: %w", name, err)
 	}

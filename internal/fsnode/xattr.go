@@ -12,7 +12,7 @@ import (
 
 // tokensAttr names the exact number of tokens of a file (design: section 5). It is not listed: tools that copy all
 // attributes of many files would have all of them counted.
-const tokensAttr = "user.ctxfs.tokens"
+const tokensAttr = "user.ctxfs.tokens" // #nosec G101 -- tokens of text
 
 // originAttr names where a file's content comes from.
 const originAttr = "user.ctxfs.origin"
@@ -125,7 +125,7 @@ func (f *FS) do(n node, order string, by session.Caller) error {
 		}
 		parent, _, _ := f.table.where(n.e)
 		f.table.remove(parent, name)
-		f.dev.Load().entryNotify(parent, name) // ENOENT: the kernel does not hold the name
+		_ = f.dev.Load().entryNotify(parent, name) // ENOENT: the kernel does not hold the name
 		return nil
 	case "archive":
 		_, err := x.Archive()

@@ -111,7 +111,7 @@ func folder(place string) (*Dir, error) {
 
 // take opens and locks a folder of this user's. It is nil when another process or user has it, or it was removed.
 func take(name string) (*os.File, error) {
-	f, err := os.OpenFile(name, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	f, err := os.OpenFile(name, unix.O_DIRECTORY|unix.O_NOFOLLOW, 0) // #nosec G304 -- a folder of the own, just made
 	if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 		return nil, nil
 	}

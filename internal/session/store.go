@@ -106,7 +106,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
 	if err := s.open(); err != nil {
 		if s.dir != nil {
-			s.dir.Close()
+			_ = s.dir.Close()
 		}
 		return nil, fmt.Errorf("store %s: %w", abs, err)
 	}

@@ -109,7 +109,7 @@ func (s *Supervisor) start() error {
 	cmd := s.Command()
 	cmd.ExtraFiles = []*os.File{theirs}
 	if err := cmd.Start(); err != nil {
-		unix.Close(pair[0])
+		_ = unix.Close(pair[0])
 		return fmt.Errorf("start a worker: %w", err)
 	}
 	r := &running{c: conn{os.NewFile(uintptr(pair[0]), "worker")}, pid: cmd.Process.Pid, started: time.Now()}
