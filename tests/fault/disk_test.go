@@ -102,12 +102,12 @@ func (d *disk) find(p string) *inode {
 
 // do applies operation number at. Its error says that the record is not what was done.
 func (d *disk) do(at int, o op) error {
-	n, dir := d.find(o.path), d.find(path.Dir(o.path))
+	n, dir := d.find(o.Path), d.find(path.Dir(o.Path))
 	missing := fmt.Errorf("operation %d, %v: there is no such file", at, o)
-	switch o.kind {
+	switch o.Kind {
 	case opCreate, opMkdir:
-		if n != nil && o.kind == opCreate {
-			if o.empty {
+		if n != nil && o.Kind == opCreate {
+			if o.Empty {
 				n.data, n.size = append(n.data, change{at: at}), 0
 			}
 			return nil // it was there
@@ -115,38 +115,38 @@ func (d *disk) do(at int, o op) error {
 		if dir == nil || n != nil {
 			return missing
 		}
-		d.name(at, dir, path.Base(o.path), d.make(o.kind == opMkdir))
+		d.name(at, dir, path.Base(o.Path), d.make(o.Kind == opMkdir))
 		return nil
 	}
 	if n == nil || dir == nil {
 		return missing
 	}
-	switch o.kind {
+	switch o.Kind {
 	case opWrite:
-		off := o.off
+		off := o.Off
 		if off < 0 {
 			off = n.size
 		}
-		n.data = append(n.data, change{at, off, o.data})
-		n.size = max(n.size, off+int64(len(o.data)))
+		n.data = append(n.data, change{at, off, o.Data})
+		n.size = max(n.size, off+int64(len(o.Data)))
 	case opTruncate:
-		n.data = append(n.data, change{at: at, off: o.size})
-		n.size = o.size
+		n.data = append(n.data, change{at: at, off: o.Size})
+		n.size = o.Size
 	case opRemove:
-		d.name(at, dir, path.Base(o.path), nil)
+		d.name(at, dir, path.Base(o.Path), nil)
 	case opRename:
-		to := d.find(path.Dir(o.to))
+		to := d.find(path.Dir(o.To))
 		if to == nil {
 			return missing
 		}
-		d.name(at, dir, path.Base(o.path), nil)
-		d.name(at, to, path.Base(o.to), n)
+		d.name(at, dir, path.Base(o.Path), nil)
+		d.name(at, to, path.Base(o.To), n)
 	case opSync:
-		n.safe = max(n.safe, o.since)
+		n.safe = max(n.safe, o.Since)
 		if d.journal {
 			for _, m := range d.all {
 				if m.dir {
-					m.safe = max(m.safe, o.since)
+					m.safe = max(m.safe, o.Since)
 				}
 			}
 		}

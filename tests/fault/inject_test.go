@@ -12,26 +12,26 @@ import (
 
 // site is a place in the program that makes a system call.
 type site struct {
-	call   string
-	frames string // of this program, innermost first
+	Call   string
+	Frames string // of this program, innermost first
 }
 
 // plan is a fault: what is done to the calls of a site.
 type plan struct {
-	site
-	errno   syscall.Errno // 0: the call moves less than it asks for
-	persist bool          // each time; else once
+	Site    site
+	Errno   syscall.Errno // 0: the call moves less than it asks for
+	Persist bool          // each time; else once
 }
 
 func (p plan) String() string {
 	what, often := "short", "once"
-	if p.errno != 0 {
-		what = errnoName(p.errno)
+	if p.Errno != 0 {
+		what = errnoName(p.Errno)
 	}
-	if p.persist {
+	if p.Persist {
 		often = "on"
 	}
-	return p.call + " " + what + " " + often + " at " + p.frames
+	return p.Site.Call + " " + what + " " + often + " at " + p.Site.Frames
 }
 
 // injector is told of every call below top, counts them by site, and does what its plan says.
@@ -65,15 +65,15 @@ func (in *injector) Enter(c *ptrace.Call) ptrace.Verdict {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	s := site{c.Name, callers(in.symbols.Frames(c.PCs(), "ctxfs/"))}
-	if s.frames == "" {
+	if s.Frames == "" {
 		return ptrace.Verdict{}
 	}
 	in.sites[s]++
 	p := in.plan
-	if p == nil || !in.armed || s != p.site || in.hits > 0 && !p.persist {
+	if p == nil || !in.armed || s != p.Site || in.hits > 0 && !p.Persist {
 		return ptrace.Verdict{}
 	}
-	if p.errno == 0 {
+	if p.Errno == 0 {
 		if c.Size < 2 {
 			return ptrace.Verdict{}
 		}
@@ -81,7 +81,7 @@ func (in *injector) Enter(c *ptrace.Call) ptrace.Verdict {
 		return ptrace.Verdict{Count: c.Size / 2}
 	}
 	in.hits++
-	return ptrace.Verdict{Errno: p.errno}
+	return ptrace.Verdict{Errno: p.Errno}
 }
 
 // Exit is ptrace.Handler's.

@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -22,6 +23,13 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	if os.Getenv(tracerEnv) != "" {
+		if err := serve(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		return 0
+	}
 	dir, err := os.MkdirTemp("", "ctxfs-fault-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -40,19 +48,37 @@ func testMain(m *testing.M) int {
 // need skips a test where it cannot be done, or fails it where skipping is not allowed.
 func need(t *testing.T) {
 	t.Helper()
-	why := ""
-	if os.Getuid() != 0 {
-		why = "only root may trace what root mounts"
-	} else if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
-		why = err.Error()
-	} else {
-		f.Close()
-	}
-	if why == "" {
+	why := able(t)
+	if why == nil {
 		return
 	}
 	if os.Getenv("CTXFS_TEST_DISALLOW_SKIP") == "1" {
-		t.Fatalf("must not be skipped: %s", why)
+		t.Fatalf("must not be skipped: %v", why)
 	}
-	t.Skipf("SKIP: %s", why)
+	t.Skipf("SKIP: %v", why)
+}
+
+// able tells why nothing can be mounted, or traced.
+func able(t *testing.T) error {
+	if os.Getuid() != 0 {
+		return errors.New("only root may trace what root mounts")
+	}
+	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	f.Close()
+	tr, err := startTracer(Job{Program: "/bin/true", Out: filepath.Join(t.TempDir(), "out"), Record: true, Calls: []string{"fsync"}, Limit: limit})
+	if err != nil {
+		return err
+	}
+	defer tr.close()
+	p, err := tr.start()
+	if err == nil {
+		err = p.end()
+	}
+	if err != nil {
+		return fmt.Errorf("no ptrace(2) or seccomp(2) here: %w", err)
+	}
+	return nil
 }

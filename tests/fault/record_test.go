@@ -28,27 +28,27 @@ const (
 
 // op is one operation on the store that was done. Paths are relative to the store; "" is the store.
 type op struct {
-	kind  kind
-	path  string
-	to    string // of a rename
-	off   int64  // of a write; -1: at the end
-	data  []byte
-	size  int64 // of a truncate
-	empty bool  // a create that cuts off what is there
-	since int   // of a sync: how many operations were done when it began
+	Kind  kind
+	Path  string
+	To    string // of a rename
+	Off   int64  // of a write; -1: at the end
+	Data  []byte
+	Size  int64 // of a truncate
+	Empty bool  // a create that cuts off what is there
+	Since int   // of a sync: how many operations were done when it began
 }
 
 func (o op) String() string {
-	name := []string{"create", "mkdir", "write", "truncate", "rename", "remove", "sync"}[o.kind]
-	switch o.kind {
+	name := []string{"create", "mkdir", "write", "truncate", "rename", "remove", "sync"}[o.Kind]
+	switch o.Kind {
 	case opWrite:
-		return fmt.Sprintf("%s %s +%d at %d", name, o.path, len(o.data), o.off)
+		return fmt.Sprintf("%s %s +%d at %d", name, o.Path, len(o.Data), o.Off)
 	case opRename:
-		return fmt.Sprintf("%s %s to %s", name, o.path, o.to)
+		return fmt.Sprintf("%s %s to %s", name, o.Path, o.To)
 	case opTruncate:
-		return fmt.Sprintf("%s %s to %d", name, o.path, o.size)
+		return fmt.Sprintf("%s %s to %d", name, o.Path, o.Size)
 	}
-	return name + " " + o.path
+	return name + " " + o.Path
 }
 
 // recorder writes down what is done to a store, in the order in which it was done.
@@ -92,14 +92,14 @@ func (r *recorder) Enter(c *ptrace.Call) ptrace.Verdict {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	o.since = len(r.ops)
+	o.Since = len(r.ops)
 	r.open[c] = o
 	return ptrace.Verdict{Watch: true}
 }
 
 // begin reads what a call is about to do.
 func (r *recorder) begin(c *ptrace.Call) (op, bool) {
-	o := op{path: r.rel(c.Path), to: r.rel(c.To), off: -1}
+	o := op{Path: r.rel(c.Path), To: r.rel(c.To), Off: -1}
 	switch c.Name {
 	case "openat", "openat2":
 		flags := c.Args[2]
@@ -110,25 +110,25 @@ func (r *recorder) begin(c *ptrace.Call) (op, bool) {
 			}
 			flags = binary.LittleEndian.Uint64(how)
 		}
-		o.kind, o.empty = opCreate, flags&unix.O_TRUNC != 0
-		return o, flags&unix.O_CREAT != 0 || o.empty
+		o.Kind, o.Empty = opCreate, flags&unix.O_TRUNC != 0
+		return o, flags&unix.O_CREAT != 0 || o.Empty
 	case "write", "pwrite64":
-		o.kind, o.data = opWrite, c.Memory(c.Args[1], int(c.Size))
+		o.Kind, o.Data = opWrite, c.Memory(c.Args[1], int(c.Size))
 		if c.Name == "pwrite64" {
-			o.off = int64(c.Args[3])
+			o.Off = int64(c.Args[3])
 		}
 	case "ftruncate":
-		o.kind, o.size = opTruncate, int64(c.Args[1])
+		o.Kind, o.Size = opTruncate, int64(c.Args[1])
 	case "renameat", "renameat2":
-		o.kind = opRename
+		o.Kind = opRename
 	case "unlinkat":
-		o.kind = opRemove
+		o.Kind = opRemove
 	case "mkdirat":
-		o.kind = opMkdir
+		o.Kind = opMkdir
 	case "fsync", "fdatasync":
-		o.kind = opSync
+		o.Kind = opSync
 	default:
-		r.strange(c.Name + " of " + o.path)
+		r.strange(c.Name + " of " + o.Path)
 		return o, false
 	}
 	return o, true
@@ -149,8 +149,13 @@ func (r *recorder) Exit(c *ptrace.Call, ret int64) {
 	if ret < 0 {
 		return
 	}
-	if o.kind == opWrite {
-		o.data = o.data[:min(int64(len(o.data)), ret)]
+	if o.Kind == opWrite {
+		if int64(len(o.Data)) < ret {
+			r.odd = append(r.odd, fmt.Sprintf("%v of %d bytes: not all can be read", o, ret))
+		}
+		if o.Data = o.Data[:min(int64(len(o.Data)), ret)]; ret == 0 {
+			return
+		}
 	}
 	r.ops = append(r.ops, o)
 }

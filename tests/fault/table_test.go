@@ -22,7 +22,7 @@ type row struct{ sites, faults, met, told, wrong int }
 func newTable(sites []site) *table {
 	t := &table{rows: map[string]*row{"all": {}}}
 	for _, s := range sites {
-		t.row(s.call).sites++
+		t.row(s.Call).sites++
 		t.rows["all"].sites++
 	}
 	return t
@@ -38,7 +38,7 @@ func (t *table) row(call string) *row {
 func (t *table) add(p plan, o outcome) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	for _, r := range []*row{t.row(p.call), t.rows["all"]} {
+	for _, r := range []*row{t.row(p.Site.Call), t.rows["all"]} {
 		r.faults++
 		if o.hits > 0 {
 			r.met++

@@ -36,7 +36,7 @@ func Become() error {
 func setFilter(list string) error {
 	const nrOffset = 0 // of struct seccomp_data
 	prog := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: nrOffset}}
-	for _, s := range strings.Split(list, ",") {
+	for _, s := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' }) {
 		nr, err := strconv.ParseUint(s, 10, 32)
 		if err != nil {
 			return err

@@ -48,8 +48,10 @@ func (p *Process) Wait() (unix.WaitStatus, error) {
 // Done is closed when Wait does not wait.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
-// Start runs argv with its output to out. calls names the system calls that h sees; a name that is not known is an error.
-// The executable of this process must call Become first.
+// Start runs argv, in a process group of its own, with its output to out. calls names the system calls that h sees; a name that
+// is not known is an error. The executable of this process must call Become first.
+//
+// This process must not use a file system that what it traces serves: see tracer in package fault.
 func Start(h Handler, calls, argv []string, out *os.File) (*Process, error) {
 	var nrs []string
 	known := map[uint64]kind{}
@@ -116,8 +118,7 @@ func (t *tracer) start(argv, env []string, out *os.File) error {
 func (t *tracer) loop() error {
 	for {
 		var ws unix.WaitStatus
-		// Children that others of this process started may be this thread's too: only the group is traced.
-		tid, err := unix.Wait4(-t.root.Pid, &ws, unix.WALL|unix.WNOTHREAD, nil)
+		tid, err := unix.Wait4(-1, &ws, unix.WALL|unix.WNOTHREAD, nil) // this thread's: of whatever group, and no other program's
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
