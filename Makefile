@@ -106,7 +106,7 @@ import-table: install-deps
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
 ci: export GOFLAGS = -count=1
 ci: install-deps
-	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs
+	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps
 	$(MAKE) lint
 	$(MAKE) vulncheck
 	$(MAKE) fuzz FUZZTIME=5s

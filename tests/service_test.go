@@ -10,17 +10,18 @@ import (
 	"testing"
 )
 
-// The capabilities of docs/service.md are enough for all that users do.
+// The capabilities and the umask of the unit are enough for all that users do.
 func TestServiceCapabilities(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: only root has capabilities to give up")
 	}
-	unit := regexp.MustCompile(`CapabilityBoundingSet=(.*)`).FindStringSubmatch(read(t, "../docs/service.md"))
+	unit := regexp.MustCompile(`CapabilityBoundingSet=(.*)`).FindStringSubmatch(read(t, unitFile))
 	if unit == nil {
-		t.Fatal("docs/service.md names no capabilities")
+		t.Fatal("the unit names no capabilities")
 	}
 	keep := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(unit[1], " ", ",+"), "CAP_", ""))
-	m := newMountOn(t, filepath.Join(t.TempDir(), "store"), "setpriv", "--bounding-set=-all,+"+keep, "--inh-caps=-all", "--no-new-privs")
+	m := newMountOn(t, filepath.Join(t.TempDir(), "store"), "setpriv", "--bounding-set=-all,+"+keep, "--inh-caps=-all", "--no-new-privs",
+		"sh", "-c", `umask 077; exec "$@"`, "sh")
 	for _, step := range []struct {
 		uid    uint32
 		script string

@@ -137,7 +137,7 @@ func (m *mountFlags) run(cmd *cobra.Command, point string) error {
 	if m.background && os.Getenv(readyEnv) == "" && !renewed() {
 		return inBackground(cmd, m.store)
 	}
-	err := obeyQuotas()
+	err := keepCapabilities(needed())
 	if err == nil {
 		err = m.supervise(cmd, point)
 	}

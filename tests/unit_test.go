@@ -1,0 +1,84 @@
+package tests
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// unitFile is the service as it is installed.
+const unitFile = "../dist/systemd/ctxfs.service"
+
+// A real systemd runs the unit as it is, with all that it forbids the daemon: supervisors that are killed and an upgrade are not
+// noticed by a user's program, and at the end nothing is mounted.
+func TestSystemd(t *testing.T) {
+	needFUSE(t)
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: only root can have a systemd of its own")
+	}
+	if _, err := os.Stat("/lib/systemd/systemd"); err != nil {
+		skip(t, "no systemd here: %v", err)
+	}
+	out := boot(t, "testdata/systemd/probe")
+	for _, want := range []string{
+		`active: active`,
+		`process: CapEff: 00000000002000db CapBnd: 00000000002000db NoNewPrivs: 1 Seccomp: 2`,
+		`log reads: log_reads: passthrough`,
+		`restarts: 3`,
+		`reload: another worker`,
+		`writer: # Context pack of coder/busy`,
+		`lines: 300 300 {"role":"user","content":"a299"}`,
+		`other work: done`,
+		`stopped: success inactive /ctx is not a mountpoint`,
+		`verify: 0`,
+	} {
+		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(want)).MatchString(out) {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if n := strings.Count(out, "\nprocess: "); n != 2 {
+		t.Errorf("%d processes, not a supervisor and a worker", n)
+	}
+	if t.Failed() {
+		t.Log(out)
+	}
+}
+
+// systemd-analyze(1) finds the unit no worse than docs/service.md says.
+func TestUnitExposure(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		skip(t, "no systemd here: %v", err)
+	}
+	said := regexp.MustCompile(`Overall exposure level for ctxfs.service: (\d)\.(\d)`).FindStringSubmatch(read(t, "../docs/service.md"))
+	if said == nil {
+		t.Fatal("docs/service.md has no figure")
+	}
+	out, err := exec.Command("systemd-analyze", "security", "--offline=true", "--no-pager", "--threshold="+said[1]+said[2], unitFile).CombinedOutput()
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// boot has a systemd that serves ctxfs run a script, and gives what the script said.
+func boot(t *testing.T, probe string) string {
+	t.Helper()
+	base := t.TempDir()
+	c := exec.Command("testdata/systemd/boot", base, program, unitFile, probe)
+	var said strings.Builder
+	c.Stdout, c.Stderr = &said, &said
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	stop := time.AfterFunc(2*time.Minute, func() { _ = c.Process.Kill() }) // and, with it, all of its namespace
+	err := c.Wait()
+	stop.Stop()
+	out, readErr := os.ReadFile(filepath.Join(base, "out", "result"))
+	if err != nil || readErr != nil {
+		t.Fatalf("systemd ended with %v\n%s\n%s", err, said.String(), out)
+	}
+	return string(out)
+}
