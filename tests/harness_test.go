@@ -179,7 +179,7 @@ func (m *mount) finish() {
 }
 
 // checkFDs tells of descriptors that the daemon keeps for files that nobody has open. Logs of sessions stay open for
-// a while by design, two a session, for at most 128 sessions, and so do the files of cold stores that were read.
+// a while by design, two a session, for at most 512 sessions, and so do the files of cold stores that were read.
 func (m *mount) checkFDs() {
 	m.t.Helper()
 	logs := 0

@@ -56,10 +56,5 @@ func (s *Store) removed(x *Session) {
 	s = s.host() // which has the queue
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, y := range s.idle {
-		if y == x {
-			s.idle = append(s.idle[:i], s.idle[i+1:]...)
-			break
-		}
-	}
+	s.ready.forget(x)
 }

@@ -232,56 +232,6 @@ func (s *Store) setAside(x *Session, data []byte) (string, error) {
 	return rel, s.dir.WriteFile(rel, data, 0o600, own)
 }
 
-// maxIdle is how many sessions keep their logs and folds while nobody uses them.
-const maxIdle = 128
-
-// used puts x at the end of the queue of idle sessions, and shuts those that have waited longest.
-func (s *Store) used(x *Session) {
-	s = s.host()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.idle); n > 0 && s.idle[n-1] == x {
-		return
-	}
-	for i, y := range s.idle {
-		if y == x {
-			s.idle = append(s.idle[:i], s.idle[i+1:]...)
-			break
-		}
-	}
-	s.idle = append(s.idle, x)
-	if len(s.idle) > maxIdle {
-		s.retire(0)
-	}
-	s.lighten(OwnerRel(x.c.Rel))
-}
-
-// retire takes a session out of the queue; mu is held.
-func (s *Store) retire(i int) {
-	old := s.idle[i]
-	s.idle = append(s.idle[:i], s.idle[i+1:]...)
-	// Its locks may be held by a caller that waits for ours: never wait for them here.
-	s.later.Go(old.rest)
-}
-
-// maxWeight is how much of one owner's sessions is kept folded, in bytes of their logs and of what was made from them:
-// 512 MiB. The session used last is kept however large.
-const maxWeight = 512 << 20
-
-// lighten lets go of an owner's sessions, those first that have waited longest, while they weigh too much; mu is held.
-func (s *Store) lighten(owner string) {
-	sum := int64(0)
-	for i := len(s.idle) - 1; i >= 0; i-- {
-		if OwnerRel(s.idle[i].c.Rel) != owner {
-			continue
-		}
-		if sum += s.idle[i].weight.Load(); sum > maxWeight && i < len(s.idle)-1 {
-			sum -= s.idle[i].weight.Load()
-			s.retire(i)
-		}
-	}
-}
-
 // rest lets go of what x keeps in memory, and closes its logs unless somebody uses them.
 func (x *Session) rest() {
 	x.mu.Lock()

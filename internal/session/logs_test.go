@@ -139,9 +139,10 @@ func TestOddLogs(t *testing.T) {
 }
 
 // TestEviction uses more sessions than are kept open, in each way that opens a log: nothing is lost, and no more than
-// maxIdle sessions hold descriptors once nobody uses them.
+// those that may be ready hold descriptors once nobody uses them.
 func TestEviction(t *testing.T) {
-	const n = 2*maxIdle + 20
+	const ready = 100
+	const n = 2*ready + 20
 	for name, use := range map[string]func(xs []*Session){
 		"one after the other": func(xs []*Session) {
 			for i, x := range xs {
@@ -180,16 +181,17 @@ func TestEviction(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := container(t, openStore(t, t.TempDir(), Options{}), coder)
+			c.store.ready.max = ready
 			before := openFDs(t)
 			xs := make([]*Session, n)
 			for i := range xs {
 				xs[i] = create(t, c, fmt.Sprintf("s%d", i))
 			}
 			use(xs)
-			for end := time.Now().Add(10 * time.Second); openFDs(t) > before+maxIdle+20 && time.Now().Before(end); {
+			for end := time.Now().Add(10 * time.Second); openFDs(t) > before+ready+20 && time.Now().Before(end); {
 				time.Sleep(10 * time.Millisecond) // they are closed in the background
 			}
-			if now := openFDs(t); now > before+maxIdle+20 {
+			if now := openFDs(t); now > before+ready+20 {
 				t.Errorf("%d descriptors are open, %d were before %d sessions", now, before, n)
 			}
 			for i, x := range xs {

@@ -222,7 +222,7 @@ func TestTemporaryRace(t *testing.T) {
 			t.Errorf("%s: %v is left", dir, entries)
 		}
 	}
-	if len(c.store.sessions) != 0 || len(s.idle) != 0 || s.Temporary() != 0 {
-		t.Errorf("%d sessions, %d idle, %d counted", len(c.store.sessions), len(s.idle), s.Temporary())
+	if len(c.store.sessions) != 0 || len(s.ready.at) != 0 || s.Temporary() != 0 {
+		t.Errorf("%d sessions, %d idle, %d counted", len(c.store.sessions), len(s.ready.at), s.Temporary())
 	}
 }

@@ -77,7 +77,7 @@ type Store struct {
 	sessions map[string]*Session
 	agents   map[string]*Container
 	encs     map[string]*token.Encoding // tokenizers other than enc that sessions asked for
-	idle     []*Session                 // least recently used first
+	ready    *ready                     // sessions that keep what was made of them
 	count    int64                      // sessions in the store; -1 until counted
 }
 
@@ -102,7 +102,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	enc := sync.OnceValues(func() (*token.Encoding, error) { return token.New(opt.Tokenizer) })
-	s := &Store{path: abs, opt: opt, enc: enc, redact: sync.OnceValues(redact.Default), chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{},
+	s := &Store{path: abs, opt: opt, enc: enc, redact: sync.OnceValues(redact.Default), chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{}, ready: newReady(),
 		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
 	if err := s.open(); err != nil {
 		if s.dir != nil {
@@ -207,7 +207,7 @@ func (s *Store) Close() error {
 	s.later.Wait()
 	s.mu.Lock()
 	sessions := s.sessions
-	s.sessions, s.idle = map[string]*Session{}, nil
+	s.sessions, s.ready = map[string]*Session{}, newReady()
 	s.mu.Unlock()
 	for _, x := range sessions {
 		x.shut()

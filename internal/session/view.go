@@ -127,7 +127,7 @@ func (x *Session) ready() (done func(), err error) {
 		x.Release()
 		return nil, err
 	}
-	x.weight.Store(x.fold.size() + x.cached)
+	x.weigh()
 	return x.Release, nil
 }
 
@@ -157,7 +157,13 @@ func (x *Session) keep(name string, v view) {
 	}
 	x.cached += int64(len(v.data) - len(x.cache[name].data))
 	x.cache[name] = v
+	x.weigh()
+}
+
+// weigh says what the session takes; mu is held.
+func (x *Session) weigh() {
 	x.weight.Store(x.fold.size() + x.cached)
+	x.store.used(x)
 }
 
 // forget empties the cache; mu is held.
