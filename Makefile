@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint vulncheck fuzz fault powerloss crash bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install install-deps demo test race lint vulncheck fuzz fault powerloss crash load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -63,6 +63,11 @@ powerloss: install-deps
 KILLS ?= 1000
 crash: install-deps
 	CTXFS_TEST_KILLS=$(KILLS) $(GO) test -count=1 -timeout 2h -run 'TestWorkerKilled' -v ./tests
+
+# 64 writers and 64 readers on 200 sessions for LOAD, and as long again on one processor.
+LOAD ?= 10m
+load: install-deps
+	CTXFS_TEST_LOAD=$(LOAD) $(GO) test -count=1 -timeout 6h -run 'TestLoad' -v ./tests
 
 # What ctxfs costs beside the file system below it, go-fuse's loopback example, and other file systems that pass requests on:
 # docs/bench/ is written anew, in under ten minutes. It wants a quiet machine. Rows of the privileged mount are root's.

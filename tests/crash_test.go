@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// kills is how often a test kills workers: CTXFS_TEST_KILLS, else 30, or 8 in short runs.
+// kills is how often a test kills workers: CTXFS_TEST_KILLS, else 50, or 8 in short runs.
 func kills(t *testing.T) int {
 	t.Helper()
 	if text := os.Getenv("CTXFS_TEST_KILLS"); text != "" {
@@ -30,7 +30,7 @@ func kills(t *testing.T) int {
 	if testing.Short() {
 		return 8
 	}
-	return 30
+	return 50
 }
 
 // killWorker kills the process that serves the mount, and waits until another one does.
