@@ -112,7 +112,7 @@ func TestDiskFull(t *testing.T) {
 }
 
 // One user's quota is EDQUOT to them, and nothing to others. The kernel exempts whoever has CAP_SYS_RESOURCE: the daemon
-// must not (cmd/ctxfs: TestWithoutCapability), for what it writes is theirs.
+// must not (cmd/ctxfs: TestKeepCapabilities), for what it writes is theirs.
 func TestQuota(t *testing.T) {
 	disk := newDisk(t, 256<<20, "mkfs.btrfs", "-q")
 	for _, argv := range [][]string{
@@ -145,4 +145,67 @@ func TestQuota(t *testing.T) {
 	if out, err := m.do(alice, `echo '{"role":"user","content":"goes on"}' >> messages.jsonl && jq -s length messages.jsonl`); err != nil || out != fmt.Sprintf("%d\n", lines+1) {
 		t.Errorf("without the quota, after %d lines: %v %s", lines, err, out)
 	}
+}
+
+// With --quota no user fills the disk, by whatever they write, and none takes all of its inodes: EDQUOT, to them alone, until they
+// delete something. Root has no limit.
+func TestOwnQuota(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: only root can act as several users")
+	}
+	const limit = 8 << 20
+	m := newMount(t, "--allow-other", "--quota", "8M", "--quota-files", "200")
+	openPath(t, filepath.Dir(m.point))
+	openPath(t, filepath.Dir(m.store))
+	big := `head -c 1000000 /dev/zero | tr '\0' x`
+	for _, way := range []struct{ name, fill string }{
+		{"a log", `line='{"role":"user","content":"'$(head -c 60000 /dev/zero | tr '\0' x)'"}'; for i in $(seq 300); do echo "$line" >> messages.jsonl || exit 1; done`},
+		{"plain files", `for i in $(seq 20); do ` + big + ` > context/pinned/$i || exit 1; done`},
+		{"one that was removed", `exec 7> context/pinned/gone; rm context/pinned/gone; for i in $(seq 20); do ` + big + ` >&7 || exit 1; done`},
+		{"fallocate", `fallocate -l 100M context/pinned/room`},
+		{"control files", `for i in $(seq 20); do mkdir ../c$i && ` + big + ` > ../c$i/context/summary.md || exit 1; done`},
+		{"what is refused", `line=$(` + big + `); for i in $(seq 20); do echo "$line" >> messages.jsonl; done`},
+		{"sessions", `for i in $(seq 200); do mkdir ../m$i || exit 1; done`},
+		{"empty files", `for i in $(seq 250); do : > context/pinned/$i || exit 1; done`},
+		{"folders", `mkdir ../../root/d; for i in $(seq 250); do mkdir ../../root/d/$i || exit 1; done`},
+		{"links", `mkdir ../../root/l; for i in $(seq 250); do ln -s x ../../root/l/$i || exit 1; done`},
+	} {
+		t.Run(way.name, func(t *testing.T) {
+			out, err := m.do(alice, way.fill)
+			if err == nil || way.name != "what is refused" && !strings.Contains(out, "Disk quota exceeded") {
+				t.Errorf("it ended with %v: %.300s", err, out)
+			}
+			var used int64
+			if _, err := fmt.Sscan(disk(t, m.store+"/home/64001"), &used); err != nil || used > limit+limit/8 {
+				t.Errorf("%d bytes are used, %v", used, err)
+			}
+			if out, err := m.do(bob, `echo '{"role":"user","content":"hello"}' >> messages.jsonl && grep -q hello context/pack.md && echo 500 > context/budget && mkdir -p ../other`); err != nil {
+				t.Errorf("another user: %v %s", err, out)
+			}
+			if out, err := m.do(alice, `tail -c 100 messages.jsonl && head -c 100 context/pack.md && df -B1 --output=size,avail . | tail -n 1`); err != nil || !strings.Contains(out, fmt.Sprint(limit)) {
+				t.Errorf("reading: %v %s", err, out)
+			}
+			freed := `cd .. && for s in *; do [ $s = index ] || ` + program + ` session delete $s --yes || exit 1; done; rm -rf ../root/*`
+			if out, err := m.do(alice, freed); err != nil {
+				t.Fatalf("freeing: %v %s", err, out)
+			}
+			if err := os.RemoveAll(m.store + "/home/64001/.ctxfs/quarantine"); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := m.do(alice, `for i in $(seq 50); do echo '{"role":"user"}' >> messages.jsonl 2> /dev/null && exit 0; sleep 0.1; done; exit 1`); err != nil {
+				t.Errorf("after it was freed: %v %s", err, out)
+			}
+		})
+	}
+	add(t, m.session("root")+"/messages.jsonl", message("user", strings.Repeat("x", 2*limit)))
+}
+
+// disk gives what du(1) says of the bytes on disk.
+func disk(t *testing.T, dir string) string {
+	t.Helper()
+	out, err := exec.Command("du", "-s", "-B1", dir).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return string(out)
 }

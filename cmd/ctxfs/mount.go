@@ -24,6 +24,8 @@ type mountFlags struct {
 	options    []string // -o, as given
 	kernel     []string // what of -o goes to mount(2)
 	sync       string
+	quota      string // bytes, as given
+	space      session.Space
 	debug      bool
 }
 
@@ -38,7 +40,7 @@ This process is a supervisor: it mounts, and has a worker serve the mount, which
 the mount see a pause then (Linux 6.9 or newer). A stale mountpoint, whose supervisor was killed, is taken away first.
 
 From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR,
-sync=close and the usual options of mount(8).`,
+sync=close, quota=SIZE, quota_files=N and the usual options of mount(8).`,
 		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  mount -t fuse.ctxfs /var/lib/ctxfs /ctx -o allow_other",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,6 +57,8 @@ sync=close and the usual options of mount(8).`,
 	fl.IntVar(&m.budget, "budget", session.DefaultBudget, "budget in tokens of sessions that do not set one")
 	fl.StringVar(&m.tokenizer, "tokenizer", "", "tokenizer of sessions that do not set one (default o200k_base)")
 	fl.StringVar(&m.sync, "sync", syncAsked, "when appends are made durable: fsync (when a program asks) or close (at each close too)")
+	fl.StringVar(&m.quota, "quota", "", "bytes that each user and each share may take of the disk, like 10G (default: what the disk's own quotas say)")
+	fl.Int64Var(&m.space.Files, "quota-files", 0, "files and folders that each user and each share may have (default: as many as the disk)")
 	fl.StringSliceVarP(&m.options, "options", "o", nil, "options as mount(8) takes them, with commas between")
 	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's")
 	return cmd
@@ -99,12 +103,16 @@ func (m *mountFlags) readOptions() error {
 			m.budget, err = strconv.Atoi(value)
 		case "tokenizer":
 			m.tokenizer = value
+		case "quota":
+			m.quota = value
+		case "quota_files":
+			m.space.Files, err = strconv.ParseInt(value, 10, 64)
 		case "dev", "nodev", "suid", "nosuid", "exec", "noexec":
 			m.kernel = append(m.kernel, o)
 		case "", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime":
 		default:
 			if !strings.HasPrefix(key, "x-") && !strings.HasPrefix(key, "comment") {
-				return usageError{fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, [no]dev, [no]suid, [no]exec", o)}
+				return usageError{fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, quota=SIZE, quota_files=N, [no]dev, [no]suid, [no]exec", o)}
 			}
 		}
 		if err != nil {
@@ -120,6 +128,22 @@ func (m *mountFlags) readOptions() error {
 	if m.store == "" {
 		m.store = defaultStore()
 	}
+	return m.readQuota()
+}
+
+// readQuota reads --quota and --quota-files.
+func (m *mountFlags) readQuota() error {
+	if m.space.Files < 0 {
+		return usageError{"--quota-files is a number of files"}
+	}
+	if m.quota == "" {
+		return nil
+	}
+	bytes, err := parseSize(m.quota)
+	if err != nil {
+		return usageError{"--quota: " + err.Error()}
+	}
+	m.space.Bytes = bytes
 	return nil
 }
 

@@ -110,6 +110,12 @@ func (m *mountFlags) args(point string) []string {
 	if m.tokenizer != "" {
 		args = append(args, "--tokenizer", m.tokenizer)
 	}
+	if m.quota != "" {
+		args = append(args, "--quota", m.quota)
+	}
+	if m.space.Files != 0 {
+		args = append(args, "--quota-files", strconv.FormatInt(m.space.Files, 10))
+	}
 	if m.allowOther {
 		args = append(args, "--allow-other")
 	}

@@ -50,7 +50,7 @@ func dieWith(w *supervise.Worker) {
 
 // serve opens the store and serves until the mount is gone.
 func (m *mountFlags) serve(w *supervise.Worker, point string) error {
-	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version, Lock: w.File(lockFile)})
+	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version, Space: m.space, Lock: w.File(lockFile)})
 	if err != nil {
 		return err
 	}

@@ -38,11 +38,12 @@ type Prefix interface {
 // Log is an open log. It is safe for concurrent use.
 type Log struct {
 	f          *os.File
-	owner      uint32     // of f: a user, who is the one to whom a full disk or a quota is told
-	prefix     Prefix     // nil: all of the log is in f
-	base       int64      // length of the prefix
-	torn       error      // why the log cannot be appended to; set by New
-	quarantine Quarantine // set before the log is used by more than one
+	owner      uint32                  // of f: a user, who is the one to whom a full disk or a quota is told
+	prefix     Prefix                  // nil: all of the log is in f
+	base       int64                   // length of the prefix
+	torn       error                   // why the log cannot be appended to; set by New
+	quarantine Quarantine              // set before the log is used by more than one
+	room       func(bytes int64) error // nil: there is no limit
 
 	// mu is held while lines enter the file: it orders commits. Nothing else is locked under it.
 	mu sync.Mutex
@@ -152,6 +153,9 @@ func fileSize(f *os.File) (int64, error) {
 	return st.Size(), nil
 }
 
+// SetRoom has fn asked before bytes are appended: its error is the append's. Call it before the log has a writer.
+func (l *Log) SetRoom(fn func(bytes int64) error) { l.room = fn }
+
 // Commit appends whole lines in one piece. After an error nothing of them is in the log.
 func (l *Log) Commit(lines []byte) error { return l.commit(lines, nil) }
 
@@ -168,6 +172,11 @@ func (l *Log) commit(lines []byte, w *Writer) error {
 	if w != nil {
 		if lines = w.begin(lines); len(lines) == 0 {
 			return nil
+		}
+	}
+	if l.room != nil {
+		if err := l.room(int64(len(lines))); err != nil {
+			return err
 		}
 	}
 	n := 0

@@ -76,7 +76,7 @@ func New(store *session.Store, opt Options) (*FS, error) {
 	if err := fs.inherit(opt.Kept); err != nil {
 		return nil, errors.Join(fmt.Errorf("what another process left: %w", err), f.Close())
 	}
-	store.Changed, store.Ended, store.Stale = fs.changed, fs.ended, fs.stale
+	store.Changed, store.Ended, store.Stale, store.Unnamed = fs.changed, fs.ended, fs.stale, fs.unnamed
 	return fs, nil
 }
 

@@ -60,6 +60,9 @@ func (f *FS) Write(_ <-chan struct{}, in *fuse.WriteIn, data []byte) (uint32, fu
 			err = killPriv(h.file)
 		}
 		if err == nil {
+			err = f.room(h, int64(len(data)))
+		}
+		if err == nil {
 			err = thread.As(h.owner, func() error {
 				_, err := h.file.WriteAt(data, int64(in.Offset))
 				return err
@@ -263,6 +266,20 @@ func (f *FS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
 	case h.file == nil:
 		return fuse.Status(unix.EOPNOTSUPP)
 	}
+	if err := f.room(h, int64(in.Length)); err != nil {
+		return errno(err)
+	}
 	f.touch(h.node)
-	return errno(unix.Fallocate(int(h.file.Fd()), in.Mode, int64(in.Offset), int64(in.Length)))
+	return errno(thread.As(h.owner, func() error {
+		return unix.Fallocate(int(h.file.Fd()), in.Mode, int64(in.Offset), int64(in.Length))
+	}))
+}
+
+// room asks for more bytes of a plain file. One that was removed while it is open counts as its owner's.
+func (f *FS) room(h *handle, bytes int64) error {
+	s, rel, err := f.at(h.node)
+	if err != nil {
+		s, rel = f.store, homeRel(h.owner)
+	}
+	return s.Room(rel, bytes, 0)
 }

@@ -9,6 +9,7 @@ import (
 	"ctxfs/internal/keep"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
+	"golang.org/x/sys/unix"
 )
 
 // Kept is what outlives the process that serves a mount. Zero: nothing does.
@@ -41,6 +42,26 @@ func (f *FS) orphan(id uint64) {
 		}
 	}
 }
+
+// unnamed counts the bytes on disk of open plain files of an owner's that have no name any more. Those of shares count as their
+// users'.
+func (f *FS) unnamed(owner string) (bytes int64) {
+	f.handles.mu.RLock()
+	defer f.handles.mu.RUnlock()
+	seen := map[uint64]bool{}
+	for _, h := range f.handles.open {
+		var st unix.Stat_t
+		if h.file == nil || homeRel(h.owner) != owner || unix.Fstat(int(h.file.Fd()), &st) != nil || st.Nlink > 0 || seen[st.Ino] {
+			continue
+		}
+		seen[st.Ino] = true
+		bytes += st.Blocks * 512
+	}
+	return bytes
+}
+
+// homeRel is a user's part of the store.
+func homeRel(uid uint32) string { return "home/" + strconv.FormatUint(uint64(uid), 10) }
 
 func (f *FS) inherit(k Kept) error {
 	if k.Region == nil {

@@ -25,12 +25,13 @@ func (f *FS) mountOptions() *fuse.MountOptions {
 	}
 }
 
-// StatFs gives the numbers of the file system that holds the store, or in temporary sessions of that in memory.
+// StatFs gives the numbers of the file system that holds the store, or in temporary sessions of that in memory. In the part of an
+// owner who has a limit they are no more than that limit leaves.
 func (f *FS) StatFs(_ <-chan struct{}, header *fuse.InHeader, out *fuse.StatfsOut) fuse.Status {
-	s := f.store
-	if n, err := f.node(header.NodeId); err == nil && n.temporary() {
-		if m, _, err := f.at(n); err == nil {
-			s = m
+	s, rel := f.store, "."
+	if n, err := f.node(header.NodeId); err == nil {
+		if m, at, err := f.at(n); err == nil {
+			s, rel = m, at
 		}
 	}
 	st, err := s.Dir().Statfs()
@@ -39,5 +40,19 @@ func (f *FS) StatFs(_ <-chan struct{}, header *fuse.InHeader, out *fuse.StatfsOu
 	}
 	out.Blocks, out.Bfree, out.Bavail, out.Files, out.Ffree = st.Blocks, st.Bfree, st.Bavail, st.Files, st.Ffree
 	out.Bsize, out.Frsize, out.NameLen = uint32(st.Bsize), uint32(st.Frsize), 255
+	has, limit := s.Taken(rel)
+	atMost(&out.Blocks, has.Bytes, limit.Bytes, uint64(out.Frsize), &out.Bfree, &out.Bavail)
+	atMost(&out.Files, has.Files, limit.Files, 1, &out.Ffree)
 	return fuse.OK
+}
+
+// atMost has a total, and what is free of it, follow a limit in units.
+func atMost(total *uint64, has, limit int64, unit uint64, free ...*uint64) {
+	if limit == 0 {
+		return
+	}
+	*total = min(*total, uint64(limit)/unit)
+	for _, n := range free {
+		*n = min(*n, uint64(max(0, limit-has))/unit)
+	}
 }

@@ -173,6 +173,9 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 	if err != nil {
 		return err
 	}
+	if err := s.Room(rel, 0, 1); err != nil {
+		return err
+	}
 	open := int(in.Flags&plainFlags) &^ unix.O_APPEND
 	file, err := s.Dir().OpenFile(rel, open|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, in.Mode&0o7777)
 	if err != nil {

@@ -124,6 +124,9 @@ func (f *FS) makeDir(k kind, n node, name string, by session.Caller) (uint64, er
 	if _, err := f.store.Dir().Stat(rel); err == nil {
 		return 0, unix.EEXIST
 	}
+	if err := f.store.Room(rel, 0, 1); err != nil {
+		return 0, err
+	}
 	return f.table.id(k, n.id, name), f.store.MakeDirs(rel, by)
 }
 
@@ -152,6 +155,9 @@ func (f *FS) mkdirPlain(n node, name string, mode uint32, by session.Caller) (ui
 		return 0, err
 	}
 	rel = path.Join(rel, name)
+	if err := s.Room(rel, 0, 1); err != nil {
+		return 0, err
+	}
 	if err := s.Dir().Mkdir(rel, mode&0o7777); err != nil {
 		return 0, err
 	}
@@ -170,6 +176,9 @@ func (f *FS) Symlink(_ <-chan struct{}, header *fuse.InHeader, target, name stri
 	}
 	s, rel, err := f.place(n, name, caller(header))
 	if err != nil {
+		return errno(err)
+	}
+	if err := s.Room(rel, 0, 1); err != nil {
 		return errno(err)
 	}
 	if err := s.Dir().Symlink(target, rel); err != nil {

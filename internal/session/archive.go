@@ -164,6 +164,9 @@ func (x *Session) unarchiveLog(name string) error {
 		return err
 	}
 	size := log.Size()
+	if err := x.store.Room(x.rel(), size, 1); err != nil {
+		return err
+	}
 	tmp, err := x.store.dir.WriteTemp(x.rel(), io.NewSectionReader(log, 0, size), perm, own)
 	if err != nil {
 		return err

@@ -153,6 +153,9 @@ func (c *Container) makeDir(name string, by Caller) error {
 		return err
 	}
 	rel := path.Join(c.SessionsRel(), name)
+	if err := c.store.Room(rel, 0, sessionFiles); err != nil {
+		return err
+	}
 	perm := uint32(0o700)
 	if c.Scope == Shared {
 		perm = 0o770

@@ -184,6 +184,9 @@ func (x *Session) put(name string, data []byte) error {
 			return err
 		}
 	}
+	if err := x.store.Room(x.rel(), int64(len(data)), 1); err != nil {
+		return err
+	}
 	return x.store.dir.WriteFile(x.file(name), data, perm, own)
 }
 

@@ -72,6 +72,9 @@ func (x *Session) opened(name string, l *appendlog.Log) {
 	if x.logs == nil { // most sessions are never opened
 		x.logs = map[string]*appendlog.Log{}
 	}
+	if x.store.space != nil {
+		l.SetRoom(func(bytes int64) error { return x.store.Room(x.rel(), bytes, 0) })
+	}
 	x.logs[name] = l
 }
 
@@ -222,6 +225,9 @@ func (s *Store) setAside(x *Session, data []byte) (string, error) {
 	}
 	rel := path.Join(OwnerRel(x.rel()), StateDir, "quarantine", fmt.Sprintf("%s.%s.%s", x.c.Agent, x.Name(), newID()[:16]))
 	own, _, err := x.owner()
+	if err == nil {
+		err = s.Room(rel, int64(len(data)), 1)
+	}
 	if err != nil {
 		return rel, err
 	}

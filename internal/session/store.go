@@ -34,6 +34,8 @@ type Options struct {
 	ReadOnly  bool             // do not lock, do not create: for commands that only look
 	Now       func() time.Time // nil: time.Now
 
+	Space Space // what one owner may take of the disk
+
 	MemoryBytes int64 // room for one user's temporary sessions; 0: DefaultMemory
 
 	Lock *os.File // the store's lock, as LockFile gives it, when this process was handed it; nil: it is taken
@@ -55,6 +57,9 @@ type Store struct {
 	Changed func(s *Session, name string)
 	// Stale, when set before use, is told of the first change of a session after each Given.
 	Stale func(s *Session)
+
+	// Unnamed, when set, gives the bytes on disk of an owner's ("home/1000") files that are open and have no name.
+	Unnamed func(owner string) int64
 	// AllGiven, set before use, tells that of each session somebody may keep what another process told.
 	AllGiven bool
 	// Unfinished, when set, tells that the torn end of a log is of a write that will be made again: it is cut off, and not
@@ -69,6 +74,8 @@ type Store struct {
 
 	closing atomic.Bool    // what reads much stops
 	later   sync.WaitGroup // what cannot be done under the locks of who asks for it; Close waits
+
+	space *space // nil: no limit
 
 	coldMu sync.Mutex                   // protects colds; a leaf
 	colds  map[string]*chunkstore.Store // by owner, open to read archived logs
@@ -110,6 +117,7 @@ func Open(dir string, opt Options) (*Store, error) {
 		}
 		return nil, fmt.Errorf("store %s: %w", abs, err)
 	}
+	s.space = newSpace(opt.Space, s)
 	return s, nil
 }
 
