@@ -9,7 +9,7 @@ import (
 
 // parseSize reads a number of bytes as coreutils take it: 500M, 10G, 1T and so on are powers of 1,024.
 func parseSize(text string) (int64, error) {
-	digits := strings.TrimRight(text, "KMGTPBiB")
+	digits := strings.TrimRight(text, "KMGTPBi")
 	shift := 0
 	switch unit := strings.TrimSuffix(strings.TrimSuffix(text[len(digits):], "B"), "i"); unit {
 	case "":
