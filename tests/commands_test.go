@@ -3,8 +3,10 @@ package tests
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -45,5 +47,24 @@ func TestCommandsOfUsers(t *testing.T) {
 		if out, err := m.do(bob, strings.ReplaceAll(script, "../decimal", m.point+"/home/64001/agent/coder/session/decimal")); strings.HasPrefix(step.script, in) && err == nil {
 			t.Errorf("another user: %s\n%s", script, out)
 		}
+	}
+}
+
+// A mount whose daemon is stopped keeps nobody from asking about the others, nor from hearing what is wrong with it.
+func TestStatusOfStoppedMount(t *testing.T) {
+	stopped, good := newMount(t), newMount(t)
+	worker := stopped.worker()
+	if err := syscall.Kill(worker, syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command(program, "status").CombinedOutput()
+	if err := syscall.Kill(worker, syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err == nil || !strings.Contains(string(out), stopped.point+": no answer") || !strings.Contains(string(out), "mountpoint: "+good.point) {
+		t.Errorf("%v\n%s", err, out)
+	}
+	if out := run(t, "status"); !strings.Contains(out, "mountpoint: "+stopped.point) {
+		t.Errorf("when it goes on: %s", out)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"ctxfs/internal/mounts"
 
@@ -32,7 +33,7 @@ func newStatus() *cobra.Command {
 
 func statusPoints(args []string) ([]string, error) {
 	if len(args) == 1 {
-		return []string{mounts.Real(args[0])}, nil
+		return args, nil
 	}
 	list, err := mounts.List()
 	if err != nil {
@@ -73,12 +74,31 @@ func showStatus(cmd *cobra.Command, points []string, asJSON bool) error {
 	return errors.Join(errs...)
 }
 
+// answerWait is how long a mount may take to say what it is.
+const answerWait = 3 * time.Second
+
+// oneStatus asks a mount. One that hangs would have whoever asks it hang too.
 func oneStatus(point string) (map[string]string, string, error) {
-	if err := mountError(point); err != nil {
-		return nil, "", err
+	type answer struct {
+		data []byte
+		err  error
 	}
-	data, err := os.ReadFile(filepath.Join(point, "status"))
-	return mounts.ParseStatus(data), string(data), err
+	said := make(chan answer, 1)
+	go func() {
+		point := mounts.Real(point)
+		err := mountError(point)
+		var data []byte
+		if err == nil {
+			data, err = os.ReadFile(filepath.Join(point, "status"))
+		}
+		said <- answer{data, err}
+	}()
+	select {
+	case a := <-said:
+		return mounts.ParseStatus(a.data), string(a.data), a.err
+	case <-time.After(answerWait):
+		return nil, "", fmt.Errorf("%s: no answer for %v: its daemon hangs, or is stopped (see its log; to take the mount away: %s)", point, answerWait, mounts.FreeCommand(point))
+	}
 }
 
 // withNumbers makes numbers of the values that are numbers, for programs that read JSON.
