@@ -16,6 +16,7 @@ func (f *FS) GetAttr(_ <-chan struct{}, in *fuse.GetAttrIn, out *fuse.AttrOut) f
 	if err != nil {
 		return errno(err)
 	}
+	defer f.steady(n)()
 	var h *handle
 	if in.Flags()&fuse.FUSE_GETATTR_FH != 0 {
 		h = f.handles.get(in.Fh())
@@ -308,6 +309,9 @@ func (f *FS) plainAttr(n node, h *handle, a *fuse.Attr) error {
 		err := unix.Fstat(int(h.file.Fd()), &st)
 		fromStat(a, &st)
 		return err
+	}
+	if f.nameless(n) {
+		return f.leftAttr(n, a)
 	}
 	s, rel, err := f.at(n)
 	if err != nil {

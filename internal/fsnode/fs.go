@@ -39,9 +39,12 @@ type FS struct {
 	tree    *tree
 	table   *table
 	handles *handles
-	sockets *sockets
-	dev     atomic.Pointer[device] // nil before the mount
-	started time.Time
+	owners  sync.Map // *sync.RWMutex by number of an owner: see names
+
+	lastOnes lastOnes
+	sockets  *sockets
+	dev      atomic.Pointer[device] // nil before the mount
+	started  time.Time
 
 	region *keep.Region      // nil: what is open ends with this process
 	opened map[uint64]uint64 // file handles by the request that opened them, of the process before this one

@@ -18,7 +18,7 @@ type handle struct {
 	node  node
 	uid   uint32       // who opened it
 	held  int64        // bytes that count as the user's; what changes them holds mu
-	items []item       // a folder as it was when it was opened
+	items []item       // a folder as it was when it was last read from its beginning
 	dir   *beneath.Dir // of sessions: their folder in the store
 
 	// A generated or control file: the bytes that this open file shows. A control file that is open for writing

@@ -270,6 +270,11 @@ func (f *FS) Fallocate(_ <-chan struct{}, in *fuse.FallocateIn) fuse.Status {
 		return errno(err)
 	}
 	f.touch(h.node)
+	if in.Uid != 0 {
+		if err := killPriv(h.file); err != nil {
+			return errno(err)
+		}
+	}
 	return errno(thread.As(h.owner, func() error {
 		return unix.Fallocate(int(h.file.Fd()), in.Mode, int64(in.Offset), int64(in.Length))
 	}))

@@ -9,8 +9,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// A folder that is being read is remembered as it was when it was opened, so that nobody misses a name or sees one twice. Most
-// are given whole in one answer; only of others the names are noted for the next process.
+// Most folders that are read are given whole in one answer; only of others the names are noted for the next process.
 
 // noteListed notes that a folder's names were given up to next.
 func (f *FS) noteListed(fh, next uint64) {
@@ -23,6 +22,18 @@ func (f *FS) noteListed(fh, next uint64) {
 		return
 	}
 	h.slot.Advance(keep.Shown{Data: f.region.Put(packItems(h.items))})
+}
+
+// forgetListed says that what was noted of a folder's names does not count any more.
+func (f *FS) forgetListed(h *handle) {
+	if h.slot == nil {
+		return
+	}
+	h.slot.Listed = 0
+	if old := h.slot.Now().Data; old.Cap > 0 {
+		h.slot.Advance(keep.Shown{})
+		f.region.Release(old)
+	}
 }
 
 // packItems writes names as uint64 id, uint64 ino, uint32 mode, uint32 length, name.

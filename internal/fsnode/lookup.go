@@ -33,6 +33,7 @@ func (f *FS) Lookup(_ <-chan struct{}, header *fuse.InHeader, name string, out *
 	if _, fixed := f.tree.byName[dir.kind][name]; dir.kind == kSessions && !fixed {
 		return errno(f.lookupSession(dir, name, out))
 	}
+	defer f.steady(dir)()
 	id, err := f.find(dir, name, caller(header))
 	if err != nil {
 		return errno(err)
@@ -58,6 +59,7 @@ func (f *FS) child(header *fuse.InHeader, name string) (dir, n node, err error) 
 	if dir, err = f.node(header.NodeId); err != nil {
 		return dir, n, err
 	}
+	defer f.steady(dir)()
 	id, err := f.find(dir, name, caller(header))
 	if err != nil {
 		return dir, n, err

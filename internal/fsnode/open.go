@@ -15,6 +15,7 @@ func (f *FS) Open(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.St
 	if err != nil {
 		return errno(err)
 	}
+	defer f.steady(n)()
 	return errno(f.open(n, in.Uid, in.Flags, out))
 }
 
@@ -109,13 +110,7 @@ func (f *FS) openLog(n node, uid, flags uint32, out *fuse.OpenOut) error {
 const plainFlags = unix.O_ACCMODE | unix.O_APPEND | unix.O_TRUNC | unix.O_SYNC | unix.O_DSYNC
 
 func (f *FS) openPlain(n node, uid, flags uint32, out *fuse.OpenOut) error {
-	s, rel, err := f.at(n)
-	if err != nil {
-		return err
-	}
-	// The kernel reads around what it writes, and knows where the end is: it asks at offsets, never to append.
-	open := int(flags&plainFlags) &^ unix.O_APPEND
-	file, err := s.Dir().OpenFile(rel, open|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	file, err := f.plainFile(n, flags)
 	if err != nil {
 		return err
 	}
@@ -136,7 +131,23 @@ func (f *FS) openPlain(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	if out.Fh, err = f.handles.add(uid, h); err != nil {
 		file.Close()
 	}
+	if f.nameless(n) {
+		f.orphan(n.id)
+	}
 	return err
+}
+
+func (f *FS) plainFile(n node, flags uint32) (*os.File, error) {
+	// The kernel reads around what it writes, and knows where the end is: it asks at offsets, never to append.
+	open := int(flags&plainFlags) &^ unix.O_APPEND
+	if f.nameless(n) {
+		return f.reopen(n, open)
+	}
+	s, rel, err := f.at(n)
+	if err != nil {
+		return nil, err
+	}
+	return s.Dir().OpenFile(rel, open|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 }
 
 // touch says that a plain file changed, which packs may be built from.
@@ -152,6 +163,7 @@ func (f *FS) Create(_ <-chan struct{}, in *fuse.CreateIn, name string, out *fuse
 	if err != nil {
 		return errno(err)
 	}
+	defer f.steady(n)()
 	return errno(f.create(n, in, name, out))
 }
 

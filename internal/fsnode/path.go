@@ -15,7 +15,13 @@ func (f *FS) rel(n node) (string, error) {
 		return ".", nil
 	case kHome, kShared, kAgents, kModels:
 		return f.tree.specs[n.kind].name, nil
-	case kOwner, kContainer, kPlain:
+	case kPlain:
+		parent, name, ok := f.table.nameOf(n)
+		if !ok {
+			return "", unix.ESTALE // the kernel asks for the name again
+		}
+		return f.join(parent, name)
+	case kOwner, kContainer:
 		parent, name, _ := f.table.where(n.e)
 		return f.join(parent, name)
 	case kOwnerAgents, kOwnerModels, kContRoot, kSessions, kTemps:

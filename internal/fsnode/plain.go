@@ -4,6 +4,7 @@ import (
 	"path"
 	"strings"
 
+	"ctxfs/internal/beneath"
 	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -35,15 +36,28 @@ func (f *FS) unlinkPlain(dir, n node, name string) error {
 	if err := f.held(n); err != nil {
 		return err
 	}
+	if err := f.removePlain(dir, n, name, (*beneath.Dir).Unlink); err != nil {
+		return err
+	}
+	f.touch(dir)
+	return nil
+}
+
+// removePlain takes the name of a plain file or folder away, by remove.
+func (f *FS) removePlain(dir, n node, name string, remove func(*beneath.Dir, string) error) error {
+	mu := f.names(dir)
+	mu.Lock()
+	defer mu.Unlock()
 	s, rel, err := f.at(n)
 	if err != nil {
 		return err
 	}
-	f.orphan(n.id)
-	if err := s.Dir().Unlink(rel); err != nil {
+	if err := f.leave(n, s.Dir(), rel); err != nil {
 		return err
 	}
-	f.touch(dir)
+	if err := remove(s.Dir(), rel); err != nil {
+		return err
+	}
 	f.table.remove(dir.id, name)
 	return nil
 }
@@ -57,15 +71,10 @@ func (f *FS) Rmdir(_ <-chan struct{}, header *fuse.InHeader, name string) fuse.S
 	if n.kind != kPlain {
 		return fuse.EPERM
 	}
-	s, rel, err := f.at(n)
-	if err != nil {
-		return errno(err)
-	}
-	if err := s.Dir().Rmdir(rel); err != nil {
+	if err := f.removePlain(dir, n, name, (*beneath.Dir).Rmdir); err != nil {
 		return errno(err)
 	}
 	f.touch(dir)
-	f.table.remove(dir.id, name)
 	return fuse.OK
 }
 
@@ -75,6 +84,7 @@ func (f *FS) Mkdir(_ <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.E
 	if err != nil {
 		return errno(err)
 	}
+	defer f.steady(n)()
 	id, err := f.mkdir(n, name, in.Mode, caller(&in.InHeader))
 	if err != nil {
 		return errno(err)
@@ -174,6 +184,7 @@ func (f *FS) Symlink(_ <-chan struct{}, header *fuse.InHeader, target, name stri
 	if _, err := f.session(n); err == nil || f.class(n) != cPlain || n.kind == kAgents || n.kind == kModels {
 		return fuse.EPERM
 	}
+	defer f.steady(n)()
 	s, rel, err := f.place(n, name, caller(header))
 	if err != nil {
 		return errno(err)
@@ -196,9 +207,17 @@ func (f *FS) Readlink(_ <-chan struct{}, header *fuse.InHeader) ([]byte, fuse.St
 	if err != nil {
 		return nil, errno(err)
 	}
-	s, rel, err := f.at(n)
-	if err != nil || f.class(n) != cPlain {
+	if f.class(n) != cPlain {
 		return nil, fuse.EINVAL
+	}
+	defer f.steady(n)()
+	if f.nameless(n) {
+		target, err := f.readLeft(n)
+		return []byte(target), errno(err)
+	}
+	s, rel, err := f.at(n)
+	if err != nil {
+		return nil, errno(err)
 	}
 	target, err := s.Dir().Readlink(rel)
 	return []byte(target), errno(err)
@@ -222,6 +241,7 @@ func (f *FS) Mknod(_ <-chan struct{}, in *fuse.MknodIn, name string, out *fuse.E
 	if err != nil {
 		return errno(err)
 	}
+	defer f.steady(n)()
 	create := &fuse.CreateIn{InHeader: in.InHeader, Flags: unix.O_WRONLY | unix.O_EXCL, Mode: in.Mode}
 	if err := f.create(n, create, name, &created); err != nil {
 		return errno(err)

@@ -34,21 +34,13 @@ func (it *item) inode() uint64 {
 // id, and the same after a restart. No node id ends so.
 func sessionIno(ino uint64) uint64 { return ino<<8 | 0xff }
 
-// OpenDir lists the folder as it is now.
+// OpenDir opens a folder. Its names are looked up when they are asked for.
 func (f *FS) OpenDir(_ <-chan struct{}, in *fuse.OpenIn, out *fuse.OpenOut) fuse.Status {
 	n, err := f.node(in.NodeId)
 	if err != nil {
 		return errno(err)
 	}
-	switch n.kind {
-	case kByCWD, kSwapChunk, kDedupBlob:
-		defer f.handles.quotas.build(in.Uid)()
-	}
-	items, err := f.list(n, caller(&in.InHeader))
-	if err != nil {
-		return errno(err)
-	}
-	h := &handle{node: n, items: items}
+	h := &handle{node: n}
 	if n.kind == kSessions {
 		if h.dir, err = f.folder(n); err != nil {
 			return errno(err)
@@ -101,11 +93,48 @@ func (f *FS) FsyncDir(_ <-chan struct{}, in *fuse.FsyncIn) fuse.Status {
 	return errno(err)
 }
 
-// ReadDir gives names from an offset on.
-func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+// listing gives the open folder whose names are asked for. Who asks from the beginning on is shown it as it is now, once more
+// too (rewinddir(3)); who goes on, as it was then: nobody misses a name or sees one twice.
+func (f *FS) listing(in *fuse.ReadIn) (*handle, error) {
 	h := f.handles.get(in.Fh)
 	if h == nil {
-		return fuse.EBADF
+		return nil, unix.EBADF
+	}
+	if in.Offset > 0 {
+		return h, nil
+	}
+	n, err := f.node(h.node.id)
+	if err != nil {
+		return nil, err
+	}
+	switch n.kind {
+	case kByCWD, kSwapChunk, kDedupBlob:
+		defer f.handles.quotas.build(in.Uid)()
+	}
+	if n.kind == kSessions && h.dir == nil {
+		if h.dir, err = f.folder(n); err != nil { // it was not made yet
+			return nil, err
+		}
+	}
+	items, err := f.list(n, caller(&in.InHeader))
+	if err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := f.handles.hold(h, int64(itemBytes*len(items))); err != nil {
+		return nil, err
+	}
+	h.items = items
+	f.forgetListed(h)
+	return h, nil
+}
+
+// ReadDir gives names from an offset on.
+func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
+	h, err := f.listing(in)
+	if err != nil {
+		return errno(err)
 	}
 	for i := in.Offset; i < uint64(len(h.items)); i++ {
 		it := &h.items[i]
@@ -118,9 +147,9 @@ func (f *FS) ReadDir(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList)
 
 // ReadDirPlus gives names with attributes, each counting as a lookup.
 func (f *FS) ReadDirPlus(_ <-chan struct{}, in *fuse.ReadIn, out *fuse.DirEntryList) fuse.Status {
-	h := f.handles.get(in.Fh)
-	if h == nil {
-		return fuse.EBADF
+	h, err := f.listing(in)
+	if err != nil {
+		return errno(err)
 	}
 	defer f.table.hold()()
 	for i := in.Offset; i < uint64(len(h.items)); i++ {
@@ -226,7 +255,7 @@ func (f *FS) listMore(n node, by session.Caller) ([]item, error) {
 		}
 		return f.listNamed(n, x.DedupIDs)
 	}
-	if !f.holdsPlain(n) {
+	if !f.holdsPlain(n) || f.nameless(n) {
 		return nil, nil
 	}
 	items, err := f.listPlain(n)

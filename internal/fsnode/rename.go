@@ -25,11 +25,7 @@ func (f *FS) Rename(_ <-chan struct{}, in *fuse.RenameIn, oldName, newName strin
 }
 
 func (f *FS) rename(from node, oldName string, to node, newName string, flags uint32, by session.Caller) error {
-	id, err := f.find(from, oldName, by)
-	if err != nil {
-		return err
-	}
-	n, err := f.node(id)
+	n, err := f.findNode(from, oldName, by)
 	if err != nil {
 		return err
 	}
@@ -50,6 +46,15 @@ func (f *FS) rename(from node, oldName string, to node, newName string, flags ui
 	return f.renamePlain(n, from, oldName, to, newName, flags)
 }
 
+func (f *FS) findNode(dir node, name string, by session.Caller) (node, error) {
+	defer f.steady(dir)()
+	id, err := f.find(dir, name, by)
+	if err != nil {
+		return node{}, err
+	}
+	return f.node(id)
+}
+
 func (f *FS) renameSession(n, from node, oldName string, to node, newName string) error {
 	if to.id != from.id {
 		return unix.EPERM // a session keeps its agent and its owner
@@ -61,6 +66,9 @@ func (f *FS) renameSession(n, from node, oldName string, to node, newName string
 	if _, err := f.session(n); err != nil { // who asks for its attributes meanwhile finds it by its object
 		return err
 	}
+	mu := f.names(from) // what is in it has another path then
+	mu.Lock()
+	defer mu.Unlock()
 	if err := c.Rename(oldName, newName); err != nil {
 		return err
 	}
@@ -93,9 +101,12 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 	if err := x.WriteControl(f.tree.specs[t.kind].file, data, by); err != nil {
 		return err
 	}
+	defer f.touch(from)
+	mu := f.names(from)
+	mu.Lock()
+	defer mu.Unlock()
 	f.orphan(n.id)
 	f.table.become(from.id, oldName, target)
-	defer f.touch(from)
 	return s.Dir().Unlink(rel)
 }
 
@@ -129,14 +140,19 @@ func (f *FS) renamePlain(n, from node, oldName string, to node, newName string, 
 	if !f.holdsPlain(to) || f.hidden(to, newName) || to.kind == kAgents || to.kind == kModels {
 		return unix.EPERM
 	}
-	if id, err := f.find(to, newName, session.Caller{}); err == nil {
-		if over, err := f.node(id); err == nil {
-			if err := f.held(over); err != nil {
-				return err
-			}
-			f.orphan(over.id)
-		}
+	if err := f.movePlain(n, from, oldName, to, newName, flags); err != nil {
+		return err
 	}
+	f.touch(from)
+	f.touch(to)
+	return nil
+}
+
+// movePlain gives a plain file another name, and takes it from what has it.
+func (f *FS) movePlain(n, from node, oldName string, to node, newName string, flags uint32) error {
+	mu := f.names(from)
+	mu.Lock()
+	defer mu.Unlock()
 	s, oldRel, err := f.at(n)
 	if err != nil {
 		return err
@@ -148,11 +164,21 @@ func (f *FS) renamePlain(n, from node, oldName string, to node, newName string, 
 	if s != ns || session.OwnerRel(oldRel) != session.OwnerRel(newRel) || !f.sameTemp(n, to) {
 		return errOtherOwner // or another temporary session: mv(1) copies, and the copy belongs there
 	}
+	if _, err := s.Dir().Stat(newRel); err == nil {
+		over, err := f.node(f.table.id(kPlain, to.id, newName))
+		if err != nil {
+			return err
+		}
+		if err := f.held(over); err != nil {
+			return err
+		}
+		if err := f.leave(over, s.Dir(), newRel); err != nil {
+			return err
+		}
+	}
 	if err := s.Dir().Rename(oldRel, newRel, uint(flags)); err != nil {
 		return err
 	}
 	f.table.move(from.id, oldName, to.id, newName)
-	f.touch(from)
-	f.touch(to)
 	return nil
 }

@@ -122,8 +122,11 @@ func (f *FS) restoredDir(n node, s *keep.Handle) (h *handle, err error) {
 		h.items = unpackItems(f.region.Bytes(s.Now().Data))
 		return h, nil
 	}
+	if s.Listed == 0 {
+		return h, nil // it was not read yet
+	}
 	h.items, err = f.list(n, session.Caller{UID: s.UID})
-	if s.Listed > 0 && uint64(len(h.items)) > s.Listed {
+	if uint64(len(h.items)) > s.Listed {
 		h.items = h.items[:s.Listed] // all of them were given: what came since is not of this listing
 	}
 	return h, err

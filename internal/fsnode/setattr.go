@@ -16,6 +16,7 @@ func (f *FS) SetAttr(_ <-chan struct{}, in *fuse.SetAttrIn, out *fuse.AttrOut) f
 	if err != nil {
 		return errno(err)
 	}
+	defer f.steady(n)()
 	var h *handle
 	if fh, ok := in.GetFh(); ok {
 		h = f.handles.get(fh)
@@ -107,6 +108,9 @@ func timesOf(in *fuse.SetAttrIn) [2]unix.Timespec {
 }
 
 func (f *FS) setPlain(n node, h *handle, in *fuse.SetAttrIn) error {
+	if f.nameless(n) {
+		return f.setLeft(n, h, in)
+	}
 	s, rel, err := f.at(n)
 	if err != nil {
 		return err

@@ -24,6 +24,8 @@ type entry struct {
 
 	watched atomic.Pointer[watched] // of a session; nil: nothing is
 
+	left left // of a plain file without a name
+
 	cont atomic.Pointer[session.Container]
 	sess atomic.Pointer[session.Session]
 }
@@ -264,6 +266,7 @@ func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName
 	}
 	delete(t.ids, tableKey{oldParent, oldName})
 	if over, ok := t.ids[tableKey{newParent, newName}]; ok {
+		t.mem.unname(over, t.byID[over])
 		t.unnamed(over)
 	}
 	e := t.byID[num]
@@ -315,6 +318,7 @@ func (t *table) forget(num, n uint64) {
 	if e == nil || !e.kind.counted() && e.temp == 0 {
 		return
 	}
+	e.left.letGo() // also when it is not known how often the kernel was given it
 	e.lookups -= int64(n)
 	named := t.ids[tableKey{e.parent, e.name}] == num
 	if e.lookups > 0 || !e.kind.passing() && !e.ended && (named || e.temp != 0) {

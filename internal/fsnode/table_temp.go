@@ -56,6 +56,7 @@ func (t *table) unnamed(num uint64) {
 
 // drop forgets a number; mu is held.
 func (t *table) drop(num uint64, e *entry) {
+	e.left.letGo()
 	delete(t.byID, num)
 	if e.temp == 0 {
 		return

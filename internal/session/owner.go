@@ -15,15 +15,14 @@ import (
 // Caller is who asks, as the kernel says.
 type Caller struct{ UID, GID uint32 }
 
-// ownerFor gives who a new file at rel belongs to: in home/<uid> that user, whoever asked; under a share the caller,
-// with the share's group when its directory is setgid; elsewhere the caller.
+// ownerFor gives who a new file at rel belongs to: in home/<uid> that user, whoever asked; elsewhere the caller. Its group is
+// that of a folder with the set-group-id bit, as a share's.
 func (s *Store) ownerFor(rel string, c Caller) beneath.Owner {
 	own := beneath.Owner{UID: int(c.UID), GID: int(c.GID), Chown: s.chown}
 	if uid, ok := HomeOf(rel); ok {
 		if uid != own.UID {
 			own.UID, own.GID = uid, primaryGroup(uid)
 		}
-		return own
 	}
 	if st, err := s.dir.Stat(path.Dir(rel)); err == nil && st.Mode&0o2000 != 0 {
 		own.GID = int(st.Gid)
