@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"strings"
+
+	"ctxfs/internal/record"
 )
 
 // MaxControl is the largest control file or agent-written derived file, in bytes: 16 MiB.
@@ -138,6 +139,9 @@ func (x *Session) WriteControl(name string, data []byte, by Caller) error {
 	if err != nil {
 		return err
 	}
+	if len(keep) > MaxControl {
+		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	}
 	old, _ := x.store.dir.ReadFile(x.file(name), MaxControl) // only to tell of a change
 	if err := x.put(name, keep); err != nil {
 		return err
@@ -238,85 +242,16 @@ func keepAsIs(_ *Session, data []byte, _ Caller) ([]byte, error) { return data, 
 
 // checkLines holds an agent's facts, decisions and refs to JSON lines.
 func checkLines(_ *Session, data []byte, _ Caller) ([]byte, error) {
-	for i, line := range bytes.Split(bytes.TrimSuffix(data, []byte{'\n'}), []byte{'\n'}) {
-		if len(line) == 0 && len(data) == 0 {
-			break
-		}
-		var m map[string]json.RawMessage
-		if err := json.Unmarshal(line, &m); err != nil || m == nil {
-			return nil, refuse(Invalid, "line %d is not a JSON object", i+1)
+	n := 0
+	for line := range bytes.Lines(data) {
+		if n++; record.Check(line) != nil {
+			return nil, refuse(Invalid, "line %d is not a JSON object", n)
 		}
 	}
 	if len(data) > 0 && !bytes.HasSuffix(data, []byte{'\n'}) {
 		data = append(data[:len(data):len(data)], '\n')
 	}
 	return data, nil
-}
-
-// identity lists the fields of meta.json that say which session it is.
-func (x *Session) identity() map[string]string {
-	kind := "agent"
-	if x.c.Model {
-		kind = "model"
-	}
-	return map[string]string{kind: x.c.Agent, "session": x.Name(), "scope": string(x.c.Scope)}
-}
-
-// quoted writes a name as a JSON string.
-func quoted(name string) json.RawMessage {
-	data, _ := json.Marshal(name) // never fails for a string
-	return data
-}
-
-// showMeta lays the identity over what is stored: a session that was renamed or copied tells its name of today.
-func (x *Session) showMeta(data []byte) ([]byte, error) {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("meta.json: %w", err)
-	}
-	if m == nil {
-		return nil, refuse(Invalid, "meta.json is one JSON object")
-	}
-	for k, v := range x.identity() {
-		m[k] = quoted(v)
-	}
-	out, err := json.MarshalIndent(m, "", "  ")
-	return append(out, '\n'), err
-}
-
-// checkMeta takes a JSON object whose identity fields, where it has them, are unchanged.
-func checkMeta(x *Session, data []byte, _ Caller) ([]byte, error) {
-	var m map[string]json.RawMessage
-	if err := json.Unmarshal(data, &m); err != nil || m == nil {
-		return nil, refuse(Invalid, "meta.json is one JSON object")
-	}
-	now, err := x.ReadControl("meta.json")
-	if err != nil {
-		return nil, err
-	}
-	var have map[string]json.RawMessage
-	if err := json.Unmarshal(now, &have); err != nil {
-		return nil, err
-	}
-	for _, k := range []string{"id", "created_at", "created_by_uid", "agent", "model", "session", "scope"} {
-		old, had := have[k]
-		if !had && (k == "agent" || k == "model") {
-			continue // a model's session may name its agent, and the other way round
-		}
-		if v, ok := m[k]; ok && !sameJSON(v, old) {
-			return nil, refuse(Invalid, "meta.json: %q says which session this is and cannot change", k)
-		}
-		if had {
-			m[k] = old
-		}
-	}
-	out, err := json.MarshalIndent(m, "", "  ")
-	return append(out, '\n'), err
-}
-
-func sameJSON(a, b json.RawMessage) bool {
-	var ca, cb bytes.Buffer
-	return json.Compact(&ca, a) == nil && json.Compact(&cb, b) == nil && bytes.Equal(ca.Bytes(), cb.Bytes())
 }
 
 // PutPlain writes a plain file, at a path in the store, that belongs to the session's owner.

@@ -256,3 +256,16 @@ func TestRemoveControl(t *testing.T) {
 		}
 	}
 }
+
+// TestDeepMeta: what is nested is not set in, which would make megabytes of kilobytes.
+func TestDeepMeta(t *testing.T) {
+	x := newSession(t)
+	deep := `{"a":` + strings.Repeat("[", 9000) + strings.Repeat("1,", 10_000) + "1" + strings.Repeat("]", 9000) + `,"b":"<>&\u2028","<":{}}`
+	must(t, x.WriteControl("meta.json", []byte(deep), me))
+	if got := shown(t, x, "meta.json"); len(got) > len(deep)+1000 || !strings.Contains(got, "\n  \"b\": \"<>&\\u2028\",\n") || !strings.Contains(got, "\n  \"<\": {},\n") {
+		t.Errorf("%d bytes of %d: %.300q", len(got), len(deep), got)
+	}
+	if err := x.WriteControl("meta.json", []byte(`{"a":"`+strings.Repeat("x", MaxControl-8)+`"}`), me); kind(err) != TooLarge {
+		t.Errorf("one that can be read no more: %v", err)
+	}
+}
