@@ -2,6 +2,7 @@ package fsnode
 
 import (
 	"bufio"
+	"io"
 	"os"
 	"slices"
 	"strconv"
@@ -91,13 +92,7 @@ func newTable(f *os.File) (*table, error) {
 	if f == nil {
 		return t, nil
 	}
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
-	for sc.Scan() {
-		t.replay(sc.Text())
-		t.rows++
-	}
-	if err := sc.Err(); err != nil {
+	if err := t.replayAll(f); err != nil {
 		return nil, err
 	}
 	if t.rows > 2*len(t.byID)+1000 {
@@ -126,6 +121,28 @@ func (t *table) compact() error {
 	_, err := t.file.Write(t.out)
 	t.out = nil
 	return err
+}
+
+// replayAll takes all lines of the file. Where a crash tore the last one, what is written next starts on a line of its own; what
+// is longer than any line, as NULs that a power loss left, is passed over.
+func (t *table) replayAll(f *os.File) error {
+	in := bufio.NewReaderSize(f, 64<<10)
+	for long := false; ; {
+		line, err := in.ReadSlice('\n')
+		switch {
+		case err == io.EOF:
+			if long || len(line) > 0 {
+				t.out = append(t.out, '\n')
+			}
+			return nil
+		case err == nil && !long:
+			t.replay(string(line[:len(line)-1]))
+			t.rows++
+		case err != nil && err != bufio.ErrBufferFull:
+			return err
+		}
+		long = err != nil
+	}
 }
 
 // replay takes one line of the file: `num kind parent name`, the name quoted. A line that a crash tore is passed over.
