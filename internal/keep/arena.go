@@ -12,6 +12,14 @@ type Extent struct {
 	Off, Len, Cap uint64
 }
 
+// sound tells whether an extent is one that alloc gave.
+func (e Extent) sound() bool {
+	if e.Cap == 0 {
+		return e.Off == 0 && e.Len == 0
+	}
+	return e.Cap >= least && e.Cap&(e.Cap-1) == 0 && e.Len <= e.Cap && e.Off >= least && e.Cap <= arenaSize && e.Off <= arenaSize-e.Cap
+}
+
 // least is the smallest room that is given, and large that from which on memory goes back to the system at once.
 const (
 	least = 256

@@ -109,7 +109,7 @@ func (r *Region) Counter(i int) *atomic.Uint64 { return &r.head.next[i] }
 
 // Init gives the kernel's INIT request, once it was answered.
 func (r *Region) Init() ([]byte, bool) {
-	n := r.head.initLen.Load()
+	n := min(r.head.initLen.Load(), maxInit)
 	return r.head.init[:n:n], n > 0
 }
 
@@ -123,7 +123,8 @@ func (r *Region) SetInit(req []byte) error {
 	return nil
 }
 
-// find goes through the slots: those in use, and so what is free.
+// find goes through the slots: those in use, and so what is free. A slot that names bytes where there are none was written by
+// a process gone wild: it is given up, and with it one open file, rather than the mount.
 func (r *Region) find() {
 	var used []Extent
 	for i := range maxSlots {
@@ -136,7 +137,14 @@ func (r *Region) find() {
 		case free:
 			r.spare = append(r.spare, i)
 		default:
-			used = append(used, r.extents(i)...)
+			e, ok := r.extent(i)
+			if !ok || !e.sound() {
+				s.state.Store(free)
+				r.spare = append(r.spare, i)
+				continue
+			}
+			s.index = uint32(i)
+			used = append(used, e)
 		}
 	}
 	r.top = maxSlots

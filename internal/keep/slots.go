@@ -171,13 +171,13 @@ func (r *Region) Writers() (out []*Writer) {
 	return out
 }
 
-// extents gives what bytes a used slot names.
-func (r *Region) extents(i int) []Extent {
+// extent gives what bytes a used slot names.
+func (r *Region) extent(i int) (e Extent, ok bool) {
 	switch r.slot(i).state.Load() {
 	case isHandle:
-		return []Extent{(*Handle)(r.at(i)).Now().Data}
+		return (*Handle)(r.at(i)).Now().Data, true
 	case isWriter:
-		return []Extent{(*Writer)(r.at(i)).Now().Partial}
+		return (*Writer)(r.at(i)).Now().Partial, true
 	}
-	return nil
+	return e, false
 }
