@@ -46,8 +46,10 @@ lint:
 vulncheck:
 	@GO=$(GO) scripts/vulncheck
 
+# Every fuzz target for FUZZTIME, two or so at a time; FUZZ names some. 'make fuzz FUZZTIME=10m' is the long form: four hours.
+FUZZ ?= .
 fuzz:
-	@GO=$(GO) scripts/fuzz $(FUZZTIME)
+	@GO=$(GO) scripts/fuzz $(FUZZTIME) '$(FUZZ)'
 
 # Each system call on the store failed at each place that makes it, once and from then on: an hour or two. FAULT names some.
 FAULT ?= .
@@ -114,7 +116,7 @@ ci: install-deps
 	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps
 	$(MAKE) lint
 	$(MAKE) vulncheck
-	$(MAKE) fuzz FUZZTIME=5s
+	$(MAKE) fuzz FUZZTIME=20s
 	$(MAKE) race
 	$(MAKE) bench-check
 	$(MAKE) demo

@@ -19,9 +19,12 @@ func seeds(f *testing.F, pattern string) {
 	}
 }
 
-// fuzzImport sees that whatever comes in, the books balance and what goes out are records.
+// fuzzImport sees that whatever comes in, it has one format or none, the books balance and what goes out are records.
 func fuzzImport(f *testing.F, format Format) {
 	f.Fuzz(func(t *testing.T, log []byte) {
+		if got, err := Detect(log); (got == "") != (err != nil) {
+			t.Errorf("%q, %v", got, err)
+		}
 		sink := &memSink{}
 		rep, err := Import(bytes.NewReader(log), format, sink, nil)
 		if err != nil {
@@ -37,16 +40,6 @@ func fuzzImport(f *testing.F, format Format) {
 
 func FuzzClaudeCode(f *testing.F) { seeds(f, "claude-code.jsonl"); fuzzImport(f, ClaudeCode) }
 func FuzzCodex(f *testing.F)      { seeds(f, "codex.jsonl"); fuzzImport(f, Codex) }
-
-func FuzzDetect(f *testing.F) {
-	seeds(f, "*.jsonl")
-	f.Fuzz(func(t *testing.T, head []byte) {
-		got, err := Detect(head)
-		if (got == "") != (err != nil) {
-			t.Errorf("%q, %v", got, err)
-		}
-	})
-}
 
 // BenchmarkImport imports the largest logs of ../shared/data; the log's bytes are what is counted.
 func BenchmarkImport(b *testing.B) {

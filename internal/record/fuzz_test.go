@@ -1,12 +1,15 @@
 package record
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
 )
 
-// FuzzRecord: what Check takes, Parse reads; what Parse reads is of bounded size and leaves the line alone.
+// FuzzRecord: Check takes what encoding/json does, when it is an object in UTF-8; what Check takes, Parse reads; what Parse reads is of bounded size and leaves the line alone.
 func FuzzRecord(f *testing.F) {
 	for _, s := range []string{
 		`{"role":"user","content":"hello","created_at":"2026-01-02T03:04:05Z"}`,
@@ -22,12 +25,12 @@ func FuzzRecord(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line []byte) {
 		before := string(line)
 		ok := Check(line)
+		if want := json.Valid(line) && utf8.Valid(line) && bytes.HasPrefix(bytes.TrimLeft(line, " \t\r\n"), []byte("{")); want != (ok == nil) {
+			t.Errorf("Check: %v, want %v: %q", ok, want, line)
+		}
 		r, err := Parse(line, 3, 9)
 		if ok == nil && err != nil {
 			t.Errorf("Check takes %q, Parse does not: %v", line, err)
-		}
-		if ok == nil && !utf8.Valid(line) {
-			t.Errorf("Check takes what is not UTF-8: %q", line)
 		}
 		if string(line) != before || r.N != 3 || r.Off != 9 || r.Len != len(line) {
 			t.Errorf("the line or its place changed: %+v", r)
@@ -42,6 +45,10 @@ func FuzzRecord(f *testing.F) {
 		}
 		if words := r.Words(); len(words)+total > 40*len(line)+100 || ok == nil && strings.ContainsRune(words, 0) && !strings.Contains(before, `\u0000`) {
 			t.Errorf("%d bytes of blocks from a line of %d", total, len(line))
+		}
+		ids := ParseIDs(line)
+		if kept := fmt.Sprint(ids); len(kept) > 2*len(line)+200 || len(ids.Evidence) > maxEvidence || err != nil && len(ids.Native) > 0 {
+			t.Errorf("%d bytes of ids from a line of %d", len(kept), len(line))
 		}
 		_, _, _ = r.IsUser(), r.Calls(), r.Results()
 	})

@@ -122,13 +122,22 @@ func TestLargeOutputsAreRefs(t *testing.T) {
 	}
 }
 
-// FuzzAdd folds any call and result, and any words: every line of every file is whole, and names its source.
+// FuzzAdd folds any call and result, and any words: every line of every file is whole, and names its source; a path is on
+// one line.
 func FuzzAdd(f *testing.F) {
 	f.Add("AskUserQuestion", `{"questions":[{"question":"q"}]}`, `"q"="a". You can`, "Always do it. We decided to.")
 	f.Add("TaskCreate", `{"subject":"s"}`, "Task #3 created", "```\n")
 	f.Add("TodoWrite", `{"todos":[{"content":"c\n","status":"done"}]}`, "", "x")
 	f.Add("apply_patch", "*** Add File: y\n", "", "Never\x00 ever.")
+	for _, s := range []string{`{"file_path":"/a"}`, `{"path":3}`, "*** Update File: x", `{"patch":"*** Add File: y\n"}`, "{", ""} {
+		f.Add("Edit", s, "", "")
+	}
 	f.Fuzz(func(t *testing.T, name, input, output, words string) {
+		for _, p := range Paths(&record.Block{Input: input}) {
+			if strings.Contains(p, "\n") {
+				t.Errorf("a path over two lines: %q", p)
+			}
+		}
 		s := fold(say("user", words), callAs("a", name, input), result("a", output), say("assistant", words), callAs("b", "TaskUpdate", input))
 		for _, data := range [][]byte{s.Facts(5), s.Decisions(5), s.Refs(5)} {
 			for l := range strings.Lines(string(data)) {
@@ -166,17 +175,4 @@ func TestSummaryQuotes(t *testing.T) {
 	if got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
-}
-
-func FuzzPaths(f *testing.F) {
-	for _, s := range []string{`{"file_path":"/a"}`, `{"path":3}`, "*** Update File: x", `{"patch":"*** Add File: y\n"}`, "{", ""} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		for _, p := range Paths(&record.Block{Input: s}) {
-			if strings.Contains(p, "\n") {
-				t.Errorf("a path over two lines: %q", p)
-			}
-		}
-	})
 }
