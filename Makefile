@@ -113,7 +113,7 @@ import-table: install-deps
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
 ci: export GOFLAGS = -count=1
 ci: install-deps
-	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps
+	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps npm:npm node:nodejs
 	$(MAKE) lint
 	$(MAKE) vulncheck
 	$(MAKE) fuzz FUZZTIME=20s

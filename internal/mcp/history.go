@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"path"
+
+	"ctxfs/internal/session"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+const (
+	defaultRecords, maxRecords = 20, 1000
+	// maxHistory is how many bytes of records one answer has, if it is more than one record: 256 KiB.
+	maxHistory = 256 << 10
+)
+
+func (s *Server) historyTool(_ context.Context, _ *mcp.CallToolRequest, in historyArgs) (*mcp.CallToolResult, any, error) {
+	dir, err := s.find(in.Session)
+	if err != nil {
+		return nil, nil, err
+	}
+	if in.Limit <= 0 {
+		in.Limit = defaultRecords
+	}
+	f, err := s.root.Open(path.Join(dir, session.Messages))
+	if err != nil {
+		return nil, nil, clean(err)
+	}
+	defer f.Close()
+	h := window{from: in.From, limit: min(in.Limit, maxRecords)}
+	if err := h.read(f); err != nil {
+		return nil, nil, clean(err)
+	}
+	data := h.text()
+	if len(data) > maxFile {
+		return nil, nil, fmt.Errorf("record %d alone has %d bytes: the tool open gives parts of it, messages:%d.1", h.first, len(data), h.first)
+	}
+	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}, &mcp.TextContent{Text: h.note()}}}, nil, nil
+}
+
+// window is a part of a log: so many records from one on, or the last ones.
+type window struct {
+	from, limit int // from 0: the last ones
+	lines       [][]byte
+	first, all  int // number of lines[0]; records in the log
+}
+
+func (w *window) read(r io.Reader) error {
+	br := bufio.NewReaderSize(r, 1<<20)
+	for {
+		line, err := br.ReadBytes('\n')
+		if err == io.EOF {
+			w.first = w.all - len(w.lines) + 1
+			if w.from > 0 {
+				w.first = w.from
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		w.all++
+		switch {
+		case w.from > 0 && (w.all < w.from || w.all >= w.from+w.limit):
+		case w.from == 0 && len(w.lines) == w.limit:
+			copy(w.lines, w.lines[1:])
+			w.lines[w.limit-1] = line
+		default:
+			w.lines = append(w.lines, line)
+		}
+	}
+}
+
+// text gives the lines, as many of the first (of the last, where those were asked for) as an answer may have.
+func (w *window) text() []byte {
+	sum := 0
+	for _, l := range w.lines {
+		sum += len(l)
+	}
+	for sum > maxHistory && len(w.lines) > 1 {
+		if w.from > 0 {
+			sum -= len(w.lines[len(w.lines)-1])
+			w.lines = w.lines[:len(w.lines)-1]
+		} else {
+			sum -= len(w.lines[0])
+			w.lines = w.lines[1:]
+			w.first++
+		}
+	}
+	var out []byte
+	for _, l := range w.lines {
+		out = append(out, l...)
+	}
+	return out
+}
+
+func (w *window) note() string {
+	if len(w.lines) == 0 {
+		return fmt.Sprintf("no records of %d", w.all)
+	}
+	return fmt.Sprintf("records %d to %d of %d", w.first, w.first+len(w.lines)-1, w.all)
+}

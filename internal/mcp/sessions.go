@@ -1,0 +1,145 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Session is one session, as its files say.
+type Session struct {
+	Session string `json:"session" jsonschema:"path of the session's folder in the mount"`
+	Name    string `json:"name" jsonschema:"short name: AGENT/SESSION"`
+	State   string `json:"state" jsonschema:"idle, active, done or error"`
+	CWD     string `json:"cwd,omitempty"`
+	Updated string `json:"updated_at" jsonschema:"RFC 3339"`
+}
+
+// errNoSession: a name leads to no session.
+var errNoSession = errors.New("no such session")
+
+// find gives the folder, in the mount, of a session that a client names: AGENT/SESSION, AGENT for its current session, or a path.
+func (s *Server) find(name string) (string, error) {
+	parts := strings.Split(strings.Trim(name, "/"), "/")
+	dir := ""
+	switch {
+	case len(parts) >= 5 && (parts[0] == "home" || parts[0] == "shared"):
+		dir = path.Join(parts...)
+	case len(parts) == 2:
+		dir = path.Join(s.home(), "agent", parts[0], "session", parts[1])
+	case len(parts) == 1 && parts[0] != "":
+		sessions := path.Join(s.home(), "agent", parts[0], "session")
+		current, err := s.value(sessions, "index/current")
+		if err != nil || current == "" {
+			return "", fmt.Errorf("agent %q has no session: %w", parts[0], errNoSession)
+		}
+		dir = path.Join(sessions, current)
+	default:
+		return "", fmt.Errorf("%q: %w: a session is AGENT/SESSION, AGENT, or a path in the mount", name, errNoSession)
+	}
+	if !isSession(dir) {
+		return "", fmt.Errorf("%q: %w: a session is AGENT/SESSION, AGENT, or a path in the mount", name, errNoSession)
+	}
+	if _, err := s.root.Stat(dir); err != nil {
+		return "", fmt.Errorf("%q: %w (the tool sessions lists those there are)", name, errNoSession)
+	}
+	return dir, nil
+}
+
+// isSession tells whether a clean path is one of a session's folder (Session ABI, Paths).
+func isSession(dir string) bool {
+	p := strings.Split(dir, "/")
+	return len(p) == 6 && path.Clean(dir) == dir && (p[0] == "home" || p[0] == "shared") && (p[2] == "agent" || p[2] == "model") &&
+		(p[4] == "session" || p[4] == "temp") && p[5] != "" && p[5] != ".." && p[5] != "index"
+}
+
+// shortName is how people name a session of their own.
+func (s *Server) shortName(dir string) string {
+	rest, own := strings.CutPrefix(dir, s.home()+"/agent/")
+	agent, name, ok := strings.Cut(rest, "/session/")
+	if !own || !ok {
+		return dir
+	}
+	return agent + "/" + name
+}
+
+// value reads a file of one line.
+func (s *Server) value(dir, name string) (string, error) {
+	data, err := s.read(path.Join(dir, name))
+	return strings.TrimSuffix(string(data), "\n"), err
+}
+
+// sessions lists the newest sessions that the user has, and those of shares, of one agent or ("") of all.
+func (s *Server) sessions(agent string, limit int) ([]Session, error) {
+	list := []Session{}
+	for _, owner := range s.owners() {
+		for _, kind := range []string{"agent", "model"} {
+			agents, err := s.names(path.Join(owner, kind))
+			if err != nil {
+				return nil, err
+			}
+			for _, a := range agents {
+				if agent != "" && strings.TrimSuffix(a, ".d") != agent {
+					continue
+				}
+				list = append(list, s.ofAgent(path.Join(owner, kind, a, "session"), limit)...)
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Session) int { return strings.Compare(b.Updated, a.Updated) })
+	return list[:min(limit, len(list))], nil
+}
+
+// ofAgent lists the newest sessions in a folder, in the order of its index. One that is gone by now is left out.
+func (s *Server) ofAgent(dir string, limit int) (list []Session) {
+	index, _ := s.read(path.Join(dir, "index/list"))
+	for _, name := range strings.Fields(string(index)) {
+		if len(list) == limit {
+			break
+		}
+		at := path.Join(dir, name)
+		updated, err := s.value(at, "updated_at")
+		if err != nil {
+			continue
+		}
+		x := Session{Session: at, Name: s.shortName(at), Updated: updated}
+		x.State, _ = s.value(at, "state")
+		x.CWD, _ = s.value(at, "cwd")
+		list = append(list, x)
+	}
+	return list
+}
+
+// owners are the parts of the mount that the user may look into.
+func (s *Server) owners() []string {
+	owners := []string{s.home()}
+	shares, _ := s.names("shared") // none: there are no shares
+	for _, name := range shares {
+		owners = append(owners, path.Join("shared", name))
+	}
+	return owners
+}
+
+// names lists the folders in a folder; none when it is not there, or closed to the user.
+func (s *Server) names(dir string) ([]string, error) {
+	f, err := s.root.Open(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(-1)
+	var names []string
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, err
+}

@@ -1,0 +1,104 @@
+package tests
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// mcpModules installs the Model Context Protocol's own client from npm, and gives the folder to run it in.
+func mcpModules(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("npm"); err != nil {
+		skip(t, "no npm here: %v", err)
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json", "client.mjs"} {
+		data, err := os.ReadFile(filepath.Join("testdata/mcp", name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), data, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := exec.Command("npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--omit=optional")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// The protocol's own TypeScript client uses every part of the server, over standard input and output and over HTTP.
+func TestMCP(t *testing.T) {
+	m := newMount(t)
+	modules := mcpModules(t)
+	log := m.session("decimal") + "/messages.jsonl"
+	add(t, log, conversation(40))
+	add(t, log, message("user", "why does the EXPORT-BUG happen?"))
+	token := filepath.Join(t.TempDir(), "token")
+	server := exec.Command(program, "mcp", "--mount", m.point, "--http", "127.0.0.1:0", "--token-file", token)
+	var said lockedBuilder
+	server.Stdout, server.Stderr = &said, &said
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = server.Process.Signal(os.Interrupt)
+		if err := server.Wait(); err != nil {
+			t.Errorf("the server ended with %v: %s", err, said.String())
+		}
+	}()
+	var url string
+	for range 500 {
+		if _, err := fmt.Sscanf(said.String(), "listening at %s", &url); err == nil {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	url = strings.TrimSuffix(url, ",")
+	for _, way := range [][]string{
+		{"stdio", program, "mcp", "--mount", m.point},
+		{"http", url, strings.TrimSpace(read(t, token))},
+	} {
+		t.Run(way[0], func(t *testing.T) {
+			c := exec.Command("node", append([]string{"client.mjs", log, fmt.Sprint(os.Getuid())}, way...)...)
+			c.Dir = modules
+			out, err := c.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v\n%s", err, out)
+			}
+			t.Logf("%s", out)
+		})
+	}
+	if n := strings.Count(read(t, log), "said by way of mcp"); n != 2 {
+		t.Errorf("%d records were added, not 2", n)
+	}
+	if st, err := os.Stat(token); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("the token's file: %v, %v", st, err)
+	}
+}
+
+// lockedBuilder takes what a process prints while it runs.
+type lockedBuilder struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (l *lockedBuilder) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuilder) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
