@@ -8,12 +8,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// backing is the kernel's hold on the file behind a log while it is open. An inode has one backing file, and every
-// open file of the inode must agree on how it is used, so the hold is shared and counted.
+// backing is how the kernel uses a log while it is open. An inode has one backing file, and every open file of the inode must
+// agree on how it is used, so that is shared and counted.
 type backing struct {
-	id     int32 // the kernel's; 0: this inode is not in passthrough mode
+	id     int32 // of the kernel's hold on the file behind the log; 0: this inode is not in passthrough mode
 	users  int
-	direct int           // of users: open for reading and writing, and so not in passthrough mode
+	cached int           // of users: read what the kernel keeps
+	direct int           // of users: open for reading and writing, or beside who is; the kernel keeps nothing for them
 	idle   chan struct{} // closed when the last user has gone
 }
 
@@ -37,24 +38,14 @@ func (f *FS) probePassthrough() (newest int32, ok bool) {
 }
 
 // logMode says how the kernel is to use an open log, and takes what that needs. With the privilege, readers go to the
-// file behind the log, past the daemon; writers always come to the daemon, one request a write(2).
+// file behind the log, past the daemon; writers always come to the daemon, one request a write(2). Without it, or of an archived
+// log, the daemon serves the bytes. They never change, so the kernel keeps them: it drops what it has of the last page when an append
+// goes through it, and is told of other appends.
 //
-// A log that is open for reading and writing is never in passthrough mode: a shared writable mapping of it would
-// reach the file and change history. The kernel does not mix the modes on one inode, so readers do without
-// passthrough while such a file is open, and such an open is refused while others are in passthrough mode.
+// Who has a log open for reading and writing can map it, shared and writable: that would reach the file, or the pages that the kernel
+// keeps, and change history for whoever reads it. So such an open is neither passed through nor beside others that are, or that read
+// what is kept; and what was kept meanwhile is dropped at its end.
 func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
-	mode := uint32(0)
-	if h.write {
-		mode = fuse.FOPEN_DIRECT_IO
-	}
-	if !f.passthrough.Load() || h.log.File() == nil {
-		// Without the privilege, or of an archived log, the daemon serves the bytes. They never change, so the kernel keeps
-		// them: it drops what it has of the last page when an append goes through it, and is told of other appends.
-		if !h.write {
-			mode = fuse.FOPEN_KEEP_CACHE
-		}
-		return mode, 0, nil
-	}
 	rdwr := flags&unix.O_ACCMODE == unix.O_RDWR
 	if rdwr && !f.waitIdle(h.node.id) {
 		return 0, 0, unix.EBUSY
@@ -66,31 +57,44 @@ func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 		b = &backing{idle: make(chan struct{})}
 		f.backings[h.node.id] = b
 	}
-	if rdwr && b.id != 0 {
+	if rdwr && !b.free() {
 		return 0, 0, unix.EBUSY // somebody was quicker
-	}
-	if rdwr || b.direct > 0 {
-		b.direct++
-		b.users++
-		h.backed, h.direct = true, true
-		return fuse.FOPEN_DIRECT_IO, 0, nil
-	}
-	if b.id == 0 {
-		if err := f.register(b, h.log.File()); err != nil {
-			return mode, 0, nil // without the hold the daemon serves the bytes itself
-		}
 	}
 	b.users++
 	h.backed = true
-	return mode | fuse.FOPEN_PASSTHROUGH, b.id, nil
+	mode := uint32(0)
+	if h.write {
+		mode = fuse.FOPEN_DIRECT_IO
+	}
+	switch {
+	case rdwr || b.direct > 0:
+		b.direct++
+		h.direct = true
+		return fuse.FOPEN_DIRECT_IO, 0, nil
+	case f.passes(b, h):
+		return mode | fuse.FOPEN_PASSTHROUGH, b.id, nil
+	case h.write:
+		return mode, 0, nil
+	}
+	b.cached++
+	h.cached = true
+	return fuse.FOPEN_KEEP_CACHE, 0, nil
 }
 
-// waitIdle waits, for a short time, until nobody has the log open in passthrough mode.
+// free tells that nobody is passed through, and nobody reads what the kernel keeps.
+func (b *backing) free() bool { return b.id == 0 && b.cached == 0 }
+
+// passes tells whether an open log is in passthrough mode.
+func (f *FS) passes(b *backing, h *handle) bool {
+	if !f.passthrough.Load() || h.log.File() == nil || b.cached > 0 {
+		return false
+	}
+	return b.id != 0 || f.register(b, h.log.File()) == nil // without the hold the daemon serves the bytes itself
+}
+
+// waitIdle waits, for a short time, until the log is free.
 func (f *FS) waitIdle(id uint64) bool {
-	f.backMu.Lock()
-	b := f.backings[id]
-	free := b == nil || b.id == 0
-	f.backMu.Unlock()
+	b, free := f.isFree(id)
 	if free {
 		return true
 	}
@@ -98,8 +102,16 @@ func (f *FS) waitIdle(id uint64) bool {
 	case <-b.idle:
 		return true
 	case <-time.After(busyWait):
-		return false
+		_, free = f.isFree(id) // writers may still have it open
+		return free
 	}
+}
+
+func (f *FS) isFree(id uint64) (*backing, bool) {
+	f.backMu.Lock()
+	defer f.backMu.Unlock()
+	b := f.backings[id]
+	return b, b == nil || b.free()
 }
 
 func (f *FS) register(b *backing, file *os.File) error {
@@ -115,10 +127,16 @@ func (f *FS) unback(h *handle) {
 	if !h.backed {
 		return
 	}
+	if dev := f.dev.Load(); h.direct && h.write && dev != nil {
+		_ = dev.inodeNotify(h.node.id, 0, 0) // ENOENT: the kernel has forgotten it
+	}
 	f.backMu.Lock()
 	defer f.backMu.Unlock()
 	b := f.backings[h.node.id]
 	b.users--
+	if h.cached {
+		b.cached--
+	}
 	if h.direct {
 		b.direct--
 	}

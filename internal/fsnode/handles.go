@@ -41,7 +41,8 @@ type handle struct {
 	writers  map[uint64]*logWriter // by lock owner; mu protects them
 	backed   bool                  // counts among the users of the log's backing
 	unsynced bool                  // something was written since the last sync at a close; mu protects it
-	direct   bool                  // and keeps the log out of passthrough mode
+	direct   bool                  // and has the kernel keep nothing of it
+	cached   bool                  // and reads what the kernel keeps of it
 
 	slot    *keep.Handle // nil: not kept for the next process
 	request uint64       // the one that changes the control file now

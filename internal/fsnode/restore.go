@@ -141,9 +141,6 @@ func (f *FS) restoreLog(h *handle, s *keep.Handle) (err error) {
 	}
 	h.unsynced = h.write // for all that is known
 	direct := s.Now().Bits&bitDirect != 0
-	if s.Backing == 0 && !direct {
-		return nil
-	}
 	// The kernel still has the hold that another process took.
 	b := f.backings[h.node.id]
 	if b == nil {
@@ -154,6 +151,9 @@ func (f *FS) restoreLog(h *handle, s *keep.Handle) (err error) {
 	b.users++
 	if h.backed, h.direct = true, direct; direct {
 		b.direct++
+	}
+	if h.cached = s.Mode&fuse.FOPEN_KEEP_CACHE != 0; h.cached {
+		b.cached++
 	}
 	return nil
 }

@@ -40,8 +40,8 @@ func (f *FS) setAttr(n node, h *handle, in *fuse.SetAttrIn) error {
 	case cPlain:
 		return f.setPlain(n, h, in)
 	case cControl:
-		if in.Valid&(fuse.FATTR_UID|fuse.FATTR_GID) != 0 {
-			return unix.EPERM
+		if err := f.keepsOwner(n, in); err != nil {
+			return err
 		}
 		if size, ok := in.GetSize(); ok {
 			return f.setSizeControl(n, h, size, caller(&in.InHeader))
@@ -54,6 +54,21 @@ func (f *FS) setAttr(n node, h *handle, in *fuse.SetAttrIn) error {
 		return f.setShare(n, in)
 	}
 	return unix.EPERM
+}
+
+// keepsOwner refuses to give a control file to another owner or group than the session has: tools that copy carry those over, too.
+func (f *FS) keepsOwner(n node, in *fuse.SetAttrIn) error {
+	var a fuse.Attr
+	if _, err := f.sessionFile(n, true, &a); err != nil {
+		return err
+	}
+	if uid, ok := in.GetUID(); ok && uid != a.Uid {
+		return unix.EPERM
+	}
+	if gid, ok := in.GetGID(); ok && gid != a.Gid {
+		return unix.EPERM
+	}
+	return nil
 }
 
 // isShare tells whether n is a folder shared/<name>: its group and mode say who may use it.
