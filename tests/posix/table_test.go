@@ -85,16 +85,15 @@ func scripts(t *testing.T) []script {
 }
 
 // exclusion is a case that gives something else in some places, and why.
-type exclusion struct{ why, got string }
+type exclusion struct{ places, name, got, why string }
 
 // exclusions reads the list: "reason TEXT", and below it "places | case | step = what it gives". Places have commas between; *
-// is all of them. The key is place and case.
-func exclusions(t *testing.T, places []place) map[[2]string]exclusion {
+// is all of them.
+func exclusions(t *testing.T) (list []exclusion) {
 	t.Helper()
 	data, err := fs.ReadFile(testdata, "testdata/exclusions.txt")
 	must(t, err)
 	why := ""
-	all := map[[2]string]exclusion{}
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		if reason, ok := strings.CutPrefix(line, "reason "); ok {
@@ -108,13 +107,20 @@ func exclusions(t *testing.T, places []place) map[[2]string]exclusion {
 		if len(cells) != 3 || why == "" {
 			t.Fatalf("testdata/exclusions.txt: %q", line)
 		}
-		for _, p := range places {
-			if cells[0] == "*" || slices.Contains(strings.Split(cells[0], ", "), p.name) {
-				all[[2]string{p.name, cells[1]}] = exclusion{why, cells[2]}
-			}
+		list = append(list, exclusion{cells[0], cells[1], cells[2], why})
+	}
+	return list
+}
+
+// excluded gives those of a place, by case.
+func (p place) excluded(list []exclusion) map[string]exclusion {
+	of := map[string]exclusion{}
+	for _, e := range list {
+		if e.places == "*" || slices.Contains(strings.Split(e.places, ", "), p.name) {
+			of[e.name] = e
 		}
 	}
-	return all
+	return of
 }
 
 // Each case gives in the mount what it gives on the file system below it, or stands in the list of exclusions with what it gives
@@ -124,56 +130,77 @@ func TestPOSIX(t *testing.T) {
 		skip(t, "several users need root")
 	}
 	m := newMount(t, "--allow-other")
-	list, places := scripts(t), m.places()
-	excluded := exclusions(t, places)
+	list, places, excluded := scripts(t), m.places(), exclusions(t)
 	t.Run("all", func(t *testing.T) {
 		natives := map[string]bool{}
 		for _, p := range places {
 			if !natives[p.native] {
 				natives[p.native] = true
-				t.Run("native beside "+p.name, func(t *testing.T) {
-					t.Parallel()
-					n := play1(t, p.native, p.group, list, func(c script, d *deviation) {
-						if d != nil {
-							t.Errorf("%s:\n got %v\nwant %s: the table is wrong, or the file system below is odd", c.name, d, d.step.want)
-						}
-					})
-					t.Logf("%d cases", n)
-				})
+				t.Run("native beside "+p.name, func(t *testing.T) { t.Parallel(); p.playNative(t, list) })
 			}
-			t.Run(p.name, func(t *testing.T) {
-				t.Parallel()
-				met := map[[2]string]bool{}
-				n := play1(t, p.dir, p.group, list, func(c script, d *deviation) {
-					key := [2]string{p.name, c.name}
-					ex, ok := excluded[key]
-					met[key] = true
-					switch {
-					case d == nil && ok:
-						t.Errorf("%s: it is excluded, and is as it should be", c.name)
-					case d != nil && !ok:
-						t.Errorf("%s:\n got %v\nwant %s\n%s | %s | %v", c.name, d, d.step.want, p.name, c.name, d)
-					case d != nil && ex.got != d.String():
-						t.Errorf("%s:\n got %v\nthe list of exclusions has %s", c.name, d, ex.got)
-					}
-				})
-				off := 0
-				for _, key := range slices.SortedFunc(maps.Keys(excluded), func(a, b [2]string) int { return strings.Compare(a[1], b[1]) }) {
-					if key[0] == p.name {
-						off++
-						if !met[key] {
-							t.Errorf("%s is excluded, and is not run", key[1])
-						}
-					}
-				}
-				t.Logf("%d cases, %d of them are excluded", n, off)
-			})
+			t.Run(p.name, func(t *testing.T) { t.Parallel(); p.play(t, list, p.excluded(excluded)) })
 		}
 	})
 }
 
-// play1 runs all cases in one place, and tells how many they were.
-func play1(t *testing.T, dir string, group bool, list []script, each func(script, *deviation)) (n int) {
+// playNative runs the cases beside the mount, where each must give what the table says.
+func (p place) playNative(t *testing.T, list []script) {
+	n := playAll(t, p.native, p.group, list, func(c script, d *deviation) {
+		if d != nil {
+			t.Errorf("%s:\n got %v\nwant %s: the table is wrong, or the file system below is odd", c.name, d, d.step.want)
+		}
+	})
+	t.Logf("%d cases", n)
+}
+
+func (p place) play(t *testing.T, list []script, excluded map[string]exclusion) {
+	met := map[string]bool{}
+	n := playAll(t, p.dir, p.group, list, func(c script, d *deviation) {
+		ex, ok := excluded[c.name]
+		met[c.name] = true
+		switch {
+		case d == nil && ok:
+			t.Errorf("%s: it is excluded, and is as it should be", c.name)
+		case d != nil && !ok:
+			t.Errorf("%s:\n got %v\nwant %s\n%s | %s | %v", c.name, d, d.step.want, p.name, c.name, d)
+		case d != nil && ex.got != d.String():
+			t.Errorf("%s:\n got %v\nthe list of exclusions has %s", c.name, d, ex.got)
+		}
+	})
+	for _, name := range slices.Sorted(maps.Keys(excluded)) {
+		if !met[name] {
+			t.Errorf("%s is excluded, and is not run", name)
+		}
+	}
+	t.Logf("%d cases, %d of them are excluded", n, len(excluded))
+}
+
+// The list of docs/posix.md is that of the exclusions.
+func TestExclusionsInDocs(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("\n| why | where | cases | for example |\n| --- | --- | --- | --- |\n")
+	list := exclusions(t)
+	for i, first := range list {
+		if i > 0 && list[i-1].why == first.why {
+			continue
+		}
+		where, n := map[string]bool{}, 0
+		for _, e := range list {
+			if e.why == first.why {
+				n++
+				for w := range strings.SplitSeq(strings.ReplaceAll(e.places, "*", "everywhere"), ", ") {
+					where[w] = true
+				}
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s | %d | `%s` |\n", first.why, strings.Join(slices.Sorted(maps.Keys(where)), ", "), n, first.got)
+	}
+	b.WriteByte('\n')
+	section(t, "exclusions", b.String())
+}
+
+// playAll runs all cases in one place, and tells how many they were.
+func playAll(t *testing.T, dir string, group bool, list []script, each func(script, *deviation)) (n int) {
 	t.Helper()
 	s := newStage(dir)
 	defer s.close()
