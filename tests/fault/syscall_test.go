@@ -28,6 +28,7 @@ type outcome struct {
 // faulted runs the work with a fault, and checks what is left.
 func faulted(t testing.TB, template string, base map[string]string, p *plan) (o outcome) {
 	t.Helper()
+	defer bounded()()
 	dir := t.TempDir()
 	defer os.RemoveAll(dir) // there are thousands
 	calls := injected()

@@ -5,11 +5,13 @@ package fault
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -124,8 +126,20 @@ func (w *world) command(args ...string) error {
 
 // plainly runs the program without a tracer.
 func plainly(args ...string) (string, error) {
-	out, err := exec.Command(program, args...).CombinedOutput()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, program, args...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(unix.SIGQUIT) } // it shows its goroutines
+	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+// bounded ends the tests, and shows where each goroutine stands, unless what it gives is called in time.
+func bounded() (done func() bool) {
+	return time.AfterFunc(2*limit, func() {
+		debug.SetTraceback("all")
+		panic("the checks hang")
+	}).Stop
 }
 
 // writeTo is open, one write and close; the first error counts.
