@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,14 +20,18 @@ type site struct {
 // plan is a fault: what is done to the calls of a site.
 type plan struct {
 	Site    site
-	Errno   syscall.Errno // 0: the call moves less than it asks for
+	Errno   syscall.Errno // 0: none
+	Half    bool          // the call moves half of what it asks for, and has no error; the thread's next one has Errno
 	Persist bool          // each time; else once
 }
 
 func (p plan) String() string {
-	what, often := "short", "once"
+	what, often := "half", "once"
 	if p.Errno != 0 {
 		what = errnoName(p.Errno)
+	}
+	if p.Half && p.Errno != 0 {
+		what = "half, then " + what
 	}
 	if p.Persist {
 		often = "on"
@@ -39,15 +44,16 @@ type injector struct {
 	top     string // folder of the store
 	symbols *ptrace.Symbols
 
-	mu    sync.Mutex // processes are traced by threads of their own
-	sites map[site]int
-	plan  *plan
-	armed bool
-	hits  int
+	mu     sync.Mutex // processes are traced by threads of their own
+	sites  map[site]int
+	plan   *plan
+	armed  bool
+	hits   int
+	halved map[int]bool // threads whose next call is to fail
 }
 
 func newInjector(top string, symbols *ptrace.Symbols, p *plan) *injector {
-	return &injector{top: top, symbols: symbols, sites: map[site]int{}, plan: p, armed: true}
+	return &injector{top: top, symbols: symbols, sites: map[site]int{}, plan: p, armed: true, halved: map[int]bool{}}
 }
 
 // injected lists the calls that can fail; those that only look (stat) fail elsewhere first.
@@ -69,18 +75,24 @@ func (in *injector) Enter(c *ptrace.Call) ptrace.Verdict {
 		return ptrace.Verdict{}
 	}
 	in.sites[s]++
-	p := in.plan
-	if p == nil || !in.armed || s != p.Site || in.hits > 0 && !p.Persist {
+	if p := in.plan; p != nil && in.armed && s == p.Site {
+		return in.fail(c, p)
+	}
+	return ptrace.Verdict{}
+}
+
+// fail does to a call what the plan says.
+func (in *injector) fail(c *ptrace.Call, p *plan) ptrace.Verdict {
+	rest := in.halved[c.Tid]
+	if in.hits > 0 && !p.Persist && !rest || p.Half && !rest && c.Size < 2 {
 		return ptrace.Verdict{}
 	}
-	if p.Errno == 0 {
-		if c.Size < 2 {
-			return ptrace.Verdict{}
-		}
-		in.hits++
+	in.hits++
+	delete(in.halved, c.Tid)
+	if p.Half && !rest {
+		in.halved[c.Tid] = p.Errno != 0
 		return ptrace.Verdict{Count: c.Size / 2}
 	}
-	in.hits++
 	return ptrace.Verdict{Errno: p.Errno}
 }
 
@@ -97,27 +109,42 @@ func (in *injector) disarm() int {
 
 func below(file, top string) bool { return file == top || strings.HasPrefix(file, top+"/") }
 
-// callers reduces a stack to what tells one site from another: the frames of the rooms that any file goes through, and
-// the three above them.
+// callers reduces a stack to what tells one site from another: the frames that any file goes through, and the three above them.
 func callers(frames []string) string {
 	n := 0
-	for n < len(frames) && (strings.HasPrefix(frames[n], "beneath.") || strings.HasPrefix(frames[n], "thread.") || strings.Contains(frames[n], ".(*Dir).")) {
+	for n < len(frames) && common.MatchString(frames[n]) {
 		n++
 	}
 	return strings.Join(frames[:min(n+3, len(frames))], " < ")
 }
 
-// faults gives the errors that fit a call.
-func faults(call string) []syscall.Errno {
-	switch call {
+var common = regexp.MustCompile(`^(beneath|thread)\.|\.\(\*Dir\)\.|^appendlog\.(writeFull|\(\*Log\)\.(commit|Commit|takeBack))\b`)
+
+// faults gives those that fit a site.
+func faults(s site) (all []plan) {
+	for _, no := range errnos(s.Call) {
+		all = append(all, plan{Site: s, Errno: no})
+	}
+	switch s.Call {
 	case "write", "pwrite64", "writev", "copy_file_range", "sendfile":
-		return []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EDQUOT, 0}
+		all = append(all, plan{Site: s, Half: true}, plan{Site: s, Half: true, Errno: syscall.ENOSPC})
 	case "read", "pread64":
-		return []syscall.Errno{syscall.EIO, 0}
+		all = append(all, plan{Site: s, Half: true})
+	}
+	for _, p := range all {
+		p.Persist = true
+		all = append(all, p)
+	}
+	return all
+}
+
+// errnos gives the errors that fit a call.
+func errnos(call string) []syscall.Errno {
+	switch call {
+	case "write", "pwrite64", "writev", "copy_file_range", "sendfile", "mkdirat", "renameat", "renameat2", "linkat", "symlinkat":
+		return []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EDQUOT}
 	case "openat", "openat2":
 		return []syscall.Errno{syscall.EMFILE, syscall.EIO, syscall.ENOSPC}
-	case "mkdirat", "renameat", "renameat2", "linkat", "symlinkat":
-		return []syscall.Errno{syscall.ENOSPC, syscall.EIO, syscall.EDQUOT}
 	case "fsync", "fdatasync":
 		return []syscall.Errno{syscall.EIO, syscall.ENOSPC, syscall.EDQUOT}
 	case "fallocate":
