@@ -15,6 +15,9 @@ func TestPowerLoss(t *testing.T) {
 	need(t)
 	f := shoot(t)
 	every, seeds := 1+len(f.ops)/4, uint64(2)
+	if testing.Short() {
+		every = 1 + len(f.ops)/2
+	}
 	if n, err := strconv.Atoi(os.Getenv("CTXFS_POWER")); err == nil {
 		every, seeds = n, 6
 	}

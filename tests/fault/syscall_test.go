@@ -110,17 +110,7 @@ func TestEverySyscall(t *testing.T) {
 	template := filepath.Join(t.TempDir(), "store")
 	base := makeTemplate(t, template)
 	sites := survey(t, template, base)
-	all := plans(sites)
-	if pattern := os.Getenv("CTXFS_FAULT"); pattern != "" {
-		re := regexp.MustCompile(pattern)
-		all = slices.DeleteFunc(all, func(p plan) bool { return !re.MatchString(p.String()) })
-	} else {
-		n := 20
-		if testing.Short() {
-			n = 4
-		}
-		all = sample(all, n)
-	}
+	all := chosen(t, plans(sites))
 	t.Logf("%d call sites, %d faults", len(sites), len(all))
 	tab := newTable(sites)
 	var group sync.WaitGroup
@@ -149,25 +139,50 @@ func TestEverySyscall(t *testing.T) {
 	t.Log("\n" + tab.String())
 }
 
+// chosen gives the faults that are tried.
+func chosen(t *testing.T, all []plan) []plan {
+	if pattern := os.Getenv("CTXFS_FAULT"); pattern != "" {
+		re := regexp.MustCompile(pattern)
+		return slices.DeleteFunc(all, func(p plan) bool { return !re.MatchString(p.String()) })
+	}
+	if testing.Short() {
+		return sample(t, all, 2)
+	}
+	return sample(t, all, 18)
+}
+
 const (
 	lanes  = 3  // runs at the same time: each waits for disks and processes
 	maxBad = 30 // faults that are not taken, before the rest is left; a hang, which takes a whole limit, counts ten times
 )
 
 // always are faults that lost something once, and those that each guard of an append is there for: they are in every sample.
-var always = regexp.MustCompile(`^fsync EIO once .*Sync:\d+ < session.*unarchiveLog|^getdents64 EIO once .*sweepCold.*swapFor|^openat2 EMFILE on .*Stat:.*archived:.*parts` +
-	`|^write half(, then ENOSPC)? once at appendlog.*Writer|^fdatasync EIO once at appendlog`)
-
-// sample takes n faults of vital sites, always the same, and those that always are.
-func sample(all []plan, n int) (some []plan) {
-	var rest []plan
-	for _, p := range all {
-		if always.MatchString(p.String()) {
-			some = append(some, p)
-		} else if vital.MatchString(p.String()) {
-			rest = append(rest, p)
-		}
+func always() (all []*regexp.Regexp) {
+	for _, p := range []string{
+		`^fsync EIO once .*Sync:\d+ < session.*unarchiveLog`,
+		`^getdents64 EIO once .*sweepCold.*swapFor`,
+		`^openat2 EMFILE on .*Stat:.*archived:.*parts`,
+		`^write half once at appendlog.*Writer`,
+		`^write half, then ENOSPC once at appendlog.*Writer`,
+		`^fdatasync EIO once at appendlog`,
+	} {
+		all = append(all, regexp.MustCompile(p))
 	}
+	return all
+}
+
+// sample takes n faults of vital sites, always the same, and one of each that always are.
+func sample(t *testing.T, all []plan, n int) (some []plan) {
+	for _, p := range always() {
+		i := slices.IndexFunc(all, func(f plan) bool { return p.MatchString(f.String()) })
+		if i < 0 {
+			t.Errorf("no fault of this work is %v any more", p)
+			continue
+		}
+		some = append(some, all[i])
+		all = slices.Delete(slices.Clone(all), i, i+1)
+	}
+	rest := slices.DeleteFunc(slices.Clone(all), func(f plan) bool { return !vital.MatchString(f.String()) })
 	r := rand.New(rand.NewPCG(8, 1))
 	r.Shuffle(len(rest), func(i, j int) { rest[i], rest[j] = rest[j], rest[i] })
 	return append(some, rest[:min(n, len(rest))]...)
