@@ -2,20 +2,23 @@
 
 GO ?= go
 PREFIX ?= /usr/local
-VERSION ?=
-LDFLAGS := $(if $(VERSION),-ldflags "-X main.version=$(VERSION)")
+VERSION ?= $(shell scripts/version)
+LDFLAGS = -ldflags "-X main.version=$(VERSION)"
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install install-deps demo test race lint vulncheck fuzz fault powerloss crash load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install uninstall install-deps demo test race lint vulncheck fuzz fault powerloss crash load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
 
-# mount(8) and fstab look for ctxfs in /usr/local/bin, not in the caller's PATH.
+# The program, the helpers that mount(8) looks for, manual pages, completions, systemd units: DESTDIR and PREFIX as usual.
 install: build
-	install -D -m 755 bin/ctxfs $(DESTDIR)$(PREFIX)/bin/ctxfs
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install
+
+uninstall:
+	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --remove
 
 install-deps:
 	@scripts/install-deps fusermount3:fuse3 getfattr:attr jq:jq
@@ -114,6 +117,7 @@ ci: export CTXFS_TEST_DISALLOW_SKIP = 1
 ci: export GOFLAGS = -count=1
 ci: install-deps
 	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps npm:npm node:nodejs
+	@scripts/install-deps groff:groff-base
 	$(MAKE) lint
 	$(MAKE) vulncheck
 	$(MAKE) fuzz FUZZTIME=20s

@@ -20,7 +20,7 @@ import (
 type storeFlags struct{ store, mount string }
 
 func (s *storeFlags) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.store, "store", "", "directory of the store (default: that of the mount, else "+defaultStore()+")")
+	cmd.Flags().StringVar(&s.store, "store", "", "directory of the store (default: that of the mount; else "+defaultStoreText+")")
 	cmd.Flags().StringVar(&s.mount, "mount", "", "mountpoint whose store is meant (default: $CTXFS_MOUNT, /ctx, or the only mount)")
 }
 

@@ -12,6 +12,9 @@ func main() {
 
 // run is the whole program: it gives the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
+	if isHelper(args[0]) {
+		return runHelper(args, stdout, stderr)
+	}
 	root := newRoot(args[0])
 	root.SetArgs(mountHelperArgs(root, args[1:]))
 	root.SetOut(stdout)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -27,6 +28,7 @@ type mountFlags struct {
 	quota      string // bytes, as given
 	space      session.Space
 	debug      bool
+	fake       bool // mount(8)'s -f
 }
 
 func newMount() *cobra.Command {
@@ -41,7 +43,7 @@ the mount see a pause then (Linux 6.9 or newer). A stale mountpoint, whose super
 
 From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR,
 sync=close, quota=SIZE, quota_files=N and the usual options of mount(8).`,
-		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  mount -t fuse.ctxfs /var/lib/ctxfs /ctx -o allow_other",
+		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  mount -t ctxfs /var/lib/ctxfs /ctx -o allow_other",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := m.readOptions(); err != nil {
@@ -51,7 +53,7 @@ sync=close, quota=SIZE, quota_files=N and the usual options of mount(8).`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&m.store, "store", "", "directory of the store (default "+defaultStore()+")")
+	fl.StringVar(&m.store, "store", "", "directory of the store (default "+defaultStoreText+")")
 	fl.BoolVar(&m.background, "background", false, "return when the mount is ready, and serve on in the background")
 	fl.BoolVar(&m.allowOther, "allow-other", false, "let other users in, each to their own home (as an ordinary user: needs user_allow_other in /etc/fuse.conf)")
 	fl.IntVar(&m.budget, "budget", session.DefaultBudget, "budget in tokens of sessions that do not set one")
@@ -61,6 +63,7 @@ sync=close, quota=SIZE, quota_files=N and the usual options of mount(8).`,
 	fl.Int64Var(&m.space.Files, "quota-files", 0, "files and folders that each user and each share may have (default: as many as the disk)")
 	fl.StringSliceVarP(&m.options, "options", "o", nil, "options as mount(8) takes them, with commas between")
 	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's")
+	fl.BoolVar(&m.fake, "fake", false, "look whether it could be mounted, and mount nothing")
 	return cmd
 }
 
@@ -69,6 +72,9 @@ const (
 	syncAsked = "fsync"
 	syncClose = "close"
 )
+
+// defaultStoreText tells of defaultStore, in the same words whoever asks.
+const defaultStoreText = "/var/lib/ctxfs for root, else ~/.local/share/ctxfs"
 
 // defaultStore is the store when none is named (design: section 8).
 func defaultStore() string {
@@ -85,38 +91,11 @@ func defaultStore() string {
 	return filepath.Join(home, ".local/share/ctxfs")
 }
 
-// readOptions takes -o apart: what is ctxfs's own, what the kernel takes, and what only mount(8) and fstab(5) know.
+// readOptions takes -o apart, and checks what it and the flags say.
 func (m *mountFlags) readOptions() error {
 	for _, o := range m.options {
-		key, value, _ := strings.Cut(o, "=")
-		var err error
-		switch key {
-		case "allow_other":
-			m.allowOther = true
-		case "store":
-			m.store = value
-		case "sync":
-			if m.sync = value; value == "" { // mount(8)'s own
-				m.sync = syncClose
-			}
-		case "budget":
-			m.budget, err = strconv.Atoi(value)
-		case "tokenizer":
-			m.tokenizer = value
-		case "quota":
-			m.quota = value
-		case "quota_files":
-			m.space.Files, err = strconv.ParseInt(value, 10, 64)
-		case "dev", "nodev", "suid", "nosuid", "exec", "noexec":
-			m.kernel = append(m.kernel, o)
-		case "", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime":
-		default:
-			if !strings.HasPrefix(key, "x-") && !strings.HasPrefix(key, "comment") {
-				return usageError{fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, quota=SIZE, quota_files=N, [no]dev, [no]suid, [no]exec", o)}
-			}
-		}
-		if err != nil {
-			return usageError{fmt.Sprintf("-o %s: not a number", o)}
+		if err := m.option(o); err != nil {
+			return err
 		}
 	}
 	if m.sync != syncAsked && m.sync != syncClose {
@@ -130,6 +109,57 @@ func (m *mountFlags) readOptions() error {
 	}
 	return m.readQuota()
 }
+
+// option reads one option: ctxfs's own, one that the kernel takes, or one that only mount(8) and fstab(5) know.
+func (m *mountFlags) option(o string) error {
+	key, value, _ := strings.Cut(o, "=")
+	var err error
+	switch key {
+	case "allow_other":
+		m.allowOther = true
+	case "store":
+		m.store = value
+	case "sync":
+		if m.sync = value; value == "" { // mount(8)'s own
+			m.sync = syncClose
+		}
+	case "budget":
+		m.budget, err = strconv.Atoi(value)
+	case "tokenizer":
+		m.tokenizer = value
+	case "quota":
+		m.quota = value
+	case "quota_files":
+		m.space.Files, err = strconv.ParseInt(value, 10, 64)
+	case "dev", "nodev", "suid", "nosuid", "exec", "noexec":
+		m.kernel = append(m.kernel, o)
+	case "remount":
+		return usageError{"-o remount: what a mount is cannot be changed while it runs (unmount, and mount again)"}
+	default:
+		if !passedOver(key) {
+			return unknownOption{o}
+		}
+	}
+	if err != nil {
+		return usageError{fmt.Sprintf("-o %s: not a number", o)}
+	}
+	return nil
+}
+
+// passedOver tells whether an option is for mount(8) or for those who read fstab(5), and none for a file system.
+func passedOver(key string) bool {
+	return slices.Contains([]string{"", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime"}, key) ||
+		strings.HasPrefix(key, "x-") || strings.HasPrefix(key, "X-") || strings.HasPrefix(key, "comment")
+}
+
+// unknownOption is a usageError about an option that nobody knows.
+type unknownOption struct{ option string }
+
+func (u unknownOption) Error() string {
+	return fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, quota=SIZE, quota_files=N, [no]dev, [no]suid, [no]exec", u.option)
+}
+
+func (u unknownOption) Unwrap() error { return usageError{u.Error()} }
 
 // readQuota reads --quota and --quota-files.
 func (m *mountFlags) readQuota() error {
@@ -158,6 +188,9 @@ func (m *mountFlags) run(cmd *cobra.Command, point string) error {
 	if err := mounts.Overlap(m.store, point); err != nil {
 		return err
 	}
+	if m.fake {
+		return nil
+	}
 	if m.background && os.Getenv(readyEnv) == "" && !renewed() {
 		return inBackground(cmd, m.store)
 	}
@@ -182,7 +215,7 @@ func (m *mountFlags) check(point string) error {
 		return nil
 	}
 	err := mounts.Check(point)
-	if errors.Is(err, mounts.ErrStale) && mounts.Free(point) == nil {
+	if errors.Is(err, mounts.ErrStale) && !m.fake && mounts.Free(point) == nil {
 		err = mounts.Check(point)
 	}
 	return err

@@ -34,11 +34,13 @@ context/pack.md is what a model should see next, under the budget in context/bud
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          knownCommand,
+		Version:       version,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newMount(), newUmount(), newUpgrade(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newGC(), newVerify(), newMCP(), newVersion())
+	root.AddCommand(newGen())
 	return root
 }
 
@@ -78,6 +80,25 @@ const (
 	exitNotFound = 12 // the session, agent or file is not there
 	exitNoAgent  = 13 // a message is recorded, and no agent serves the session
 )
+
+type exitMeaning struct {
+	code    int
+	meaning string
+}
+
+// exitMeanings says what the exit codes say, for the manual.
+func exitMeanings() []exitMeaning {
+	return []exitMeaning{
+		{exitOK, "done"},
+		{exitFailed, "the work could not be done; stderr says why"},
+		{exitUsage, "the command line is wrong"},
+		{exitProblems, "verify found problems, a bundle is not valid, or an import met lines that it could not read"},
+		{exitLocked, "another ctxfs holds the store or the mountpoint"},
+		{exitNoMount, "no ctxfs is mounted there, or its mountpoint is stale"},
+		{exitNotFound, "the session, agent or file is not there"},
+		{exitNoAgent, "a message is recorded, and no agent serves the session now"},
+	}
+}
 
 // problems is an error that was already shown in full.
 type problems struct{ text string }

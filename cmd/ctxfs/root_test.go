@@ -55,9 +55,9 @@ func TestReadmeIsComplete(t *testing.T) {
 			t.Errorf("README.md does not tell of %s", c.CommandPath())
 		}
 	}
-	for _, code := range []int{exitOK, exitFailed, exitUsage, exitProblems, exitLocked, exitNoMount, exitNotFound} {
-		if !strings.Contains(text, fmt.Sprintf("\n| %d | ", code)) {
-			t.Errorf("README.md does not tell of exit code %d", code)
+	for _, e := range exitMeanings() {
+		if row := fmt.Sprintf("\n| %d | %s |", e.code, e.meaning); !strings.Contains(strings.ReplaceAll(text, "`", ""), row) {
+			t.Errorf("README.md has no row %s", row)
 		}
 	}
 }

@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(dropEnv) != "" {
 		os.Exit(dropAndTell())
 	}
-	testscript.Main(m, map[string]func(){"ctxfs": main, "ctx": main})
+	testscript.Main(m, map[string]func(){"ctxfs": main, "ctx": main, "mount.ctxfs": main, "mount.fuse.ctxfs": main})
 }
 
 // TestScripts runs testdata/*.txtar: the program as people and mount(8) call it, on real mounts. Beside testscript's own

@@ -70,7 +70,9 @@ func upgrade(point string) (before, after string, err error) {
 
 // canRenew tells, by an error, that a program cannot go on with a mount of this one.
 func canRenew(program string) error {
-	out, err := exec.Command(program, "version", "--json").Output()
+	ask := exec.Command(program, "version", "--json")
+	ask.Args[0] = "ctxfs" // which also a copy of it is that is named mount.ctxfs
+	out, err := ask.Output()
 	if err != nil {
 		return fmt.Errorf("%s version: %w", program, err)
 	}
