@@ -34,9 +34,10 @@ test: install-deps
 SEQUENTIAL := record context/bundle context/compile context/derive context/pack context/recall context/trace dedup frames importer quality swap
 
 # The race detector needs cgo, and so a C compiler. Programs under it sleep a second at their end unless told otherwise.
+# tests/fault traces the program without it.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -short $$($(GO) list ./... | grep -vxF $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -short $$($(GO) list ./... | grep -vxF $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./internal/context/redact
 
 lint:
