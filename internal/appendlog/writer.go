@@ -13,6 +13,9 @@ type Writer struct {
 	partial []byte // the unfinished line
 	// ended is set when Flush committed a line that lacked its '\n': one that still comes belongs to that line.
 	ended bool
+	// over is set when the line became too long, until its '\n': what still comes of it is refused for the same reason, and kept
+	// with as little ado as in pieces of MaxLine.
+	over bool
 
 	journal Journal // nil: none
 	begun   begun
@@ -26,7 +29,8 @@ func (w *Writer) Pending() int { return len(w.partial) }
 
 // Write takes the next bytes and commits the lines that they complete, in one piece. The first line that is not a
 // record ends the write with its error (record.ErrNotObject or ErrTooLong): the lines before it stay committed; it
-// and what follows it in data go to quarantine.
+// and what follows it in data go to quarantine. A line that is too long is refused when it becomes so, and again whenever more
+// of it comes, up to its '\n' or to a write that begins with a record.
 func (w *Writer) Write(data []byte) error {
 	ended := w.ended
 	if ended && len(data) > 0 {
@@ -38,6 +42,11 @@ func (w *Writer) Write(data []byte) error {
 	last := bytes.LastIndexByte(data, '\n')
 	if last < 0 {
 		return w.gather(data)
+	}
+	if w.over && !w.anew(data) {
+		w.keep(w.partial, data, ErrTooLong)
+		w.partial, w.over = nil, false
+		return ErrTooLong
 	}
 	whole, rest := data[:last+1], data[last+1:]
 	if len(w.partial) > 0 {
@@ -58,6 +67,19 @@ func (w *Writer) Write(data []byte) error {
 	return w.gather(rest)
 }
 
+// anew tells whether data, which has a '\n', begins with a record: the writer has given the long line up. What was still
+// gathered of that goes to quarantine.
+func (w *Writer) anew(data []byte) bool {
+	if record.Check(data[:bytes.IndexByte(data, '\n')+1]) != nil {
+		return false
+	}
+	if len(w.partial) > 0 {
+		w.keep(w.partial, nil, ErrTooLong)
+	}
+	w.partial, w.over = nil, false
+	return true
+}
+
 // gather adds to the unfinished line.
 func (w *Writer) gather(data []byte) error {
 	if len(data) == 0 {
@@ -65,10 +87,13 @@ func (w *Writer) gather(data []byte) error {
 	}
 	if len(w.partial)+len(data) >= MaxLine {
 		w.keep(w.partial, data, ErrTooLong)
-		w.partial = nil
+		w.partial, w.over = nil, true
 		return ErrTooLong
 	}
 	w.partial = append(w.partial, data...)
+	if w.over {
+		return ErrTooLong
+	}
 	return nil
 }
 
@@ -99,13 +124,15 @@ func (w *Writer) Flush() error {
 	if len(w.partial) == 0 {
 		return nil
 	}
-	if err := record.Check(w.partial); err != nil {
+	if err := record.Check(w.partial); err != nil && w.over {
+		return ErrTooLong
+	} else if err != nil {
 		return err
 	}
 	if err := w.log.commit(append(w.partial, '\n'), w); err != nil {
 		return err
 	}
-	w.partial, w.ended = nil, true
+	w.partial, w.ended, w.over = nil, true, false
 	return nil
 }
 

@@ -264,6 +264,7 @@ func TestMaxLine(t *testing.T) {
 	}
 	long := []byte(`{"a":"` + strings.Repeat("x", MaxLine-8) + `"}` + "\n")
 	for i, piece := range []int{MaxLine + 10, 1 << 20, 7 << 20, MaxLine} {
+		w = l.NewWriter()
 		if err := inPieces(w, long, piece); !errors.Is(err, ErrTooLong) {
 			t.Errorf("pieces of %d: a longer line: %v", piece, err)
 		}
@@ -271,9 +272,51 @@ func TestMaxLine(t *testing.T) {
 			t.Errorf("pieces of %d: %d bytes in quarantine, %d pending", piece, len(k.data[i]), w.Pending())
 		}
 	}
-	must(t, w.Write([]byte("{}\n")))
+	must(t, w.Write([]byte("{}\n"))) // the line is given up
 	if l.Size() != MaxLine+3 {
 		t.Errorf("the log has %d bytes", l.Size())
+	}
+}
+
+// TestGoesOn: who writes a line of any length to its end, whatever write(2) says, is told of each piece that it is too long, and
+// gets the next line in. Nothing is lost.
+func TestGoesOn(t *testing.T) {
+	if testing.Short() {
+		t.Skip("SKIP: writes 150 MB")
+	}
+	l, k := newLog(t, "")
+	w := l.NewWriter()
+	long := []byte(`{"a":"` + strings.Repeat("x", 2*MaxLine+(5<<20)) + `"}` + "\n")
+	refused := 0
+	for rest := long; len(rest) > 0; {
+		n := min(1<<20, len(rest))
+		if err := w.Write(rest[:n]); errors.Is(err, ErrTooLong) {
+			refused++
+		} else if refused > 0 || err != nil {
+			t.Fatalf("after %d: %v", len(long)-len(rest), err)
+		}
+		rest = rest[n:]
+	}
+	if got := k.all(); !bytes.Equal(got, long) || len(k.data) != 3 || refused != 71 {
+		t.Errorf("%d bytes of %d in %d pieces, %d refused", len(got), len(long), len(k.data), refused)
+	}
+	must(t, w.Write([]byte("{\"b\":1}\n")))
+	must(t, inPieces(w, long[:MaxLine-1], 1<<20))
+	for range 2 {
+		if err := w.Write([]byte("x")); !errors.Is(err, ErrTooLong) {
+			t.Error(err)
+		}
+	}
+	if err := w.Flush(); !errors.Is(err, ErrTooLong) {
+		t.Errorf("its end: %v", err)
+	}
+	must(t, w.Write([]byte("{\"c\":2}\n{\"d\"")))
+	must(t, w.Write([]byte(":3}\n")))
+	if got := content(t, l); got != "{\"b\":1}\n{\"c\":2}\n{\"d\":3}\n" {
+		t.Errorf("the log: %q", got)
+	}
+	if got := k.all(); !bytes.Equal(got, append(append(long, long[:MaxLine-1]...), "xx"...)) {
+		t.Errorf("%d bytes in quarantine", len(got))
 	}
 }
 
