@@ -1,7 +1,6 @@
 package tests
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
@@ -161,13 +160,12 @@ func TestBadEvent(t *testing.T) {
 func checkQuarantine(t *testing.T, m *mount, dir string, want []string) {
 	t.Helper()
 	var got []string
-	sc := bufio.NewScanner(strings.NewReader(read(t, dir+"/events.jsonl")))
-	for sc.Scan() {
+	for line := range strings.Lines(read(t, dir+"/events.jsonl")) {
 		var e struct {
 			Type string
 			Data struct{ Path, Log string }
 		}
-		if err := json.Unmarshal(sc.Bytes(), &e); err != nil {
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
 			t.Fatal(err)
 		}
 		if e.Type != "ctxfs.line.quarantined" {

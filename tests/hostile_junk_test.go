@@ -45,7 +45,7 @@ func junkAttacks() []attack {
 			}
 			return errs
 		})},
-		{"a line of 65 MB", "one line over the limit, in writes of 1 MB", "EINVAL", asBob(func(w *world) error {
+		{"a line of 65 MB", "one line over the limit, in writes of 1 MB", "EFBIG", asBob(func(w *world) error {
 			return tryAdd(w.own+"/messages.jsonl", `{"x":"`+strings.Repeat("x", 65<<20)+"\"}\n")
 		})},
 		{"odd records", "9,999 levels deep, 100,000 content blocks, a role of 1 MB, times of the year 99999, 100,000 keys", "taken; the pack is built", func(w *world) string {

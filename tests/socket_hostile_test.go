@@ -1,6 +1,7 @@
 package tests
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -23,6 +24,8 @@ func TestSocketGarbage(t *testing.T) {
 	big := strings.Repeat("x", 1<<20)
 	for _, bad := range []struct{ frame, code string }{
 		{"", "EINVAL"}, {"hello", "EINVAL"}, {"\x00\x00", "EINVAL"}, {"{", "EINVAL"}, {"[]", "EINVAL"}, {`{"op":"sing"}`, "ENOSYS"}, {"\xff\xfe", "EINVAL"},
+		{"\xef\xbb\xbf{\"op\":\"ping\"}", "EINVAL"}, {"{\"op\":\"ping\",\"x\":\"\x1b\"}", "EINVAL"}, {"{\"op\":\"send\",\"id\":\"a\",\"input\":\"\xff\"}", "EINVAL"},
+		{`{"op":"ping","op":"sing"}`, "ENOSYS"}, {`{"op":["ping"]}`, "EINVAL"}, {`{"op":"send","id":"a","input":1e400}`, "EINVAL"}, {`{"op":"send","id":"a\ud800","input":7}`, "EINVAL"},
 		{`{"op":"send","id":"a","input":"` + big + `"}`, "EMSGSIZE"}, {big + big + big, "EMSGSIZE"}, {strings.Repeat("[", 1<<20), "EINVAL"},
 		{`{"op":"send","id":"a","input":` + strings.Repeat("[", 1<<19) + strings.Repeat("]", 1<<19-50) + `}`, "EINVAL"},
 		{`{"op":"send","id":"a","input":"x\u0000"}`, "EINVAL"}, {`{"op":"send","id":"a","session":"../../x","input":"x"}`, "EINVAL"},
@@ -34,11 +37,22 @@ func TestSocketGarbage(t *testing.T) {
 			t.Errorf("%.40q: %s %+v", bad.frame, types(all), all)
 		}
 	}
-	c.wantTypes("pong", "op", "ping")
+	for _, odd := range []string{"{\"op\":\"ping\"}\r", ` {"op":"sing","op":"ping"} `, `{"op":"ping","n":-1e400,"m":` + strings.Repeat("9", 400) + `}`, `{` + strings.Repeat(`"k":{},`, 100_000) + `"op":"ping"}`} {
+		c.raw(odd + "\n")
+		if all, _ := c.done(); types(all) != "pong" {
+			t.Errorf("%.40q: %s %+v", odd, types(all), all)
+		}
+	}
+	c.raw(`{"op":"send","id":"half","input":"half\ud800\u2028\u001b[2J"}` + "\n")
+	all, _ := c.done()
+	if log := strings.TrimSpace(read(t, m.agent+"/session/"+all[0].Session+"/messages.jsonl")); !json.Valid([]byte(log)) || strings.Count(log, "\n") > 0 || !strings.Contains(log, "half\ufffd") && !strings.Contains(log, `half\ud800`) {
+		t.Errorf("%s: %q", types(all), log)
+	}
 	// A frame of the largest size is taken, and comes back cut, with the way to the whole.
 	most := strings.Repeat("y", 1<<20-60)
 	c.wantTypes("start, error EHOSTDOWN, done error", "op", "send", "id", "big", "input", most)
-	all := c.wantTypes("start, message, done ok", "op", "resume")
+	all = c.wantTypes("start, message, message, done ok", "op", "resume")
+	all = all[1:]
 	if !all[1].Truncated || all[1].Path == "" {
 		t.Fatalf("the message is not cut: %d bytes", len(all[1].Content[0].Text))
 	}
