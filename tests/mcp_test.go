@@ -11,15 +11,15 @@ import (
 	"time"
 )
 
-// mcpModules installs the Model Context Protocol's own client from npm, and gives the folder to run it in.
-func mcpModules(t *testing.T) string {
+// npmModules installs what a folder's package-lock.json names from npm, and gives a folder to run its script in.
+func npmModules(t *testing.T, from, script string) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
 		skip(t, "no npm here: %v", err)
 	}
 	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json", "client.mjs"} {
-		data, err := os.ReadFile(filepath.Join("testdata/mcp", name))
+	for _, name := range []string{"package.json", "package-lock.json", script} {
+		data, err := os.ReadFile(filepath.Join(from, name))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, name), data, 0o644)
 		}
@@ -38,7 +38,7 @@ func mcpModules(t *testing.T) string {
 // The protocol's own TypeScript client uses every part of the server, over standard input and output and over HTTP.
 func TestMCP(t *testing.T) {
 	m := newMount(t)
-	modules := mcpModules(t)
+	modules := npmModules(t, "testdata/mcp", "client.mjs")
 	log := m.session("decimal") + "/messages.jsonl"
 	add(t, log, conversation(40))
 	add(t, log, message("user", "why does the EXPORT-BUG happen?"))

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/record"
+	"ctxfs/internal/report"
+	"ctxfs/internal/session"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+)
+
+func newReport() *cobra.Command {
+	var file string
+	var opt session.PackFile
+	var steps int
+	cmd := &cobra.Command{
+		Use: "report SESSION-PATH", Short: "write a page of HTML about a session's context window over time",
+		Long: `Write one self-contained page of HTML: how full the window was at each request of the user's and at records between, what entered and left
+it and why, what tool outputs take in the log and in the window, and when it was compacted. SESSION-PATH is the session's
+directory under a mountpoint, or in a store, mounted or not.`,
+		Example: "  ctxfs report . -o report.html\n  ctxfs report /ctx/home/1000/agent/coder/session/fix-42 --budget 8000 --steps 200 -o report.html", Args: exactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if steps < 1 || steps > 2000 || opt.Budget < 0 || opt.Budget > session.MaxBudget {
+				return usageError{fmt.Sprintf("--steps is a number from 1 to 2000, --budget one of tokens up to %d", session.MaxBudget)}
+			}
+			if f, ok := cmd.OutOrStdout().(*os.File); ok && file == "" && term.IsTerminal(int(f.Fd())) {
+				return usageError{"a page of HTML says little on a terminal: name a file for it, -o report.html"}
+			}
+			story, err := tellStory(cmd, args[0], opt, steps)
+			if err != nil {
+				return err
+			}
+			if file == "" {
+				return story.Render(cmd.OutOrStdout())
+			}
+			return writeReport(file, story)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&file, "output", "o", "", "write to this file, not to standard output")
+	fl.IntVar(&opt.Budget, "budget", 0, "budget in tokens (default: the session's)")
+	fl.IntVar(&steps, "steps", 60, "at most so many steps")
+	return cmd
+}
+
+// writeReport writes the page whole or not at all.
+func writeReport(file string, story *report.Story) error {
+	f, err := os.CreateTemp(filepath.Dir(file), ".report-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // it is not there when all went well
+	err = errors.Join(story.Render(f), f.Chmod(0o644), f.Close())
+	if err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), file)
+}
+
+// tellStory builds the packs of a session at some of its records.
+func tellStory(cmd *cobra.Command, dir string, opt session.PackFile, steps int) (*report.Story, error) {
+	text, err := readLog(dir, session.Messages)
+	if err != nil {
+		return nil, err
+	}
+	events, err := readLog(dir, session.Events)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	log := record.NewMemory(text)
+	at, err := report.Pick(log, steps)
+	if err != nil {
+		return nil, err
+	}
+	bar := steady(cmd, len(at))
+	var packs []report.Pack
+	for _, opt.At = range at {
+		opt.JSON = true
+		data, err := readPack(dir, opt)
+		if err != nil {
+			return nil, err
+		}
+		p, err := report.ParsePack(data)
+		if err != nil {
+			return nil, err
+		}
+		packs = append(packs, p)
+		_ = bar.Add(1) // it only shows
+	}
+	_ = bar.Finish()
+	abs := mounts.Real(dir)
+	agent := strings.TrimSuffix(filepath.Base(filepath.Dir(filepath.Dir(abs))), ".d")
+	return report.Tell(agent, filepath.Base(abs), log, events, at, packs)
+}
+
+// steady shows on a terminal how many of so many steps are done.
+func steady(cmd *cobra.Command, all int) *progressbar.ProgressBar {
+	w, ok := cmd.ErrOrStderr().(*os.File)
+	if !ok || !term.IsTerminal(int(w.Fd())) {
+		return progressbar.DefaultSilent(int64(all))
+	}
+	return progressbar.NewOptions(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("packs"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
+}
+
+// readLog gives a log of a session in a mount or in a store, archived or not.
+func readLog(dir, name string) ([]byte, error) {
+	abs := mounts.Real(dir)
+	if inMount(abs) {
+		return os.ReadFile(filepath.Join(abs, name))
+	}
+	x, done, err := openSession(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	l, err := x.Log(name)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Release()
+	return io.ReadAll(io.NewSectionReader(l, 0, l.Size()))
+}
