@@ -22,7 +22,7 @@ func (w *world) serves(l *ledger) (wrong []string) {
 	}
 	dir := w.session("after")
 	tell("mkdir", os.MkdirAll(dir, 0o700))
-	for _, s := range []string{"after", "new", "torn", "ended", "cold", "half", "pic"} {
+	for _, s := range []string{"after", "new", "torn", "ended", "cold", "half", "pic", "bare"} {
 		if _, err := os.Stat(w.session(s)); s == "new" && err != nil {
 			continue // its mkdir failed
 		}

@@ -65,7 +65,7 @@ func makeTemplate(t testing.TB, dir string) map[string]string {
 	c, err := s.Container("home/0/agent/coder")
 	must(err)
 	want := map[string]string{}
-	for _, name := range []string{"torn", "ended", "cold", "half", "rests", "doomed", "pic"} {
+	for _, name := range []string{"torn", "ended", "cold", "half", "rests", "doomed", "pic", "bare"} {
 		x, err := c.Create(name, session.Caller{})
 		must(err)
 		want[name] = lines(name, 6, 40)
@@ -96,6 +96,8 @@ func makeTemplate(t testing.TB, dir string) map[string]string {
 	must(writeTo(in("torn/messages.jsonl"), `{"role":"user","content":"half a li`, os.O_APPEND|os.O_WRONLY))
 	must(writeTo(in("ended/messages.jsonl"), strings.TrimSuffix(endless(), "\n"), os.O_APPEND|os.O_WRONLY))
 	must(writeTo(in("half/messages.jsonl"), want["half"], os.O_CREATE|os.O_WRONLY))
+	must(os.Remove(in("bare/messages.jsonl")))
+	want["bare"] = ""
 	must(writeTo(in("torn/.ctxfs-tmp-0123456789abcdef"), "x", os.O_CREATE|os.O_WRONLY))
 	must(os.MkdirAll(filepath.Join(dir, "home/0/.ctxfs/trash/coder.x.1"), 0o700))
 	must(writeTo(filepath.Join(dir, "home/0/.ctxfs/trash/coder.x.1/messages.jsonl"), "{}\n", os.O_CREATE|os.O_WRONLY))

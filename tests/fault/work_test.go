@@ -36,7 +36,7 @@ func (w *world) work(l *ledger) error {
 	return nil
 }
 
-// write has several writers in a new session, in one that a crash tore, and in an archived one.
+// write has several writers in a new session, in one that a crash tore, in an archived one, and in one whose log is missing.
 func (w *world) write(l *ledger) {
 	for _, name := range []string{"new", "extra"} {
 		err := os.Mkdir(w.session(name), 0o700)
@@ -46,7 +46,7 @@ func (w *world) write(l *ledger) {
 		_ = l.did("mkdir "+name, err)
 	}
 	var all sync.WaitGroup
-	for _, s := range []string{"new", "new", "torn", "ended", "cold", "half"} {
+	for _, s := range []string{"new", "new", "torn", "ended", "cold", "half", "bare"} {
 		l.mu.Lock()
 		if l.logs[s] == nil {
 			l.logs[s] = map[string][]entry{}
