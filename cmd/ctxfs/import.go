@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"ctxfs/internal/importer"
@@ -20,18 +21,20 @@ import (
 // importFlags say where imported sessions go.
 type importFlags struct {
 	storeFlags
-	agent, session string
-	asJSON         bool
+	agent, session, format string
+	asJSON                 bool
 }
 
 func newImport() *cobra.Command {
 	var f importFlags
 	cmd := &cobra.Command{
-		Use: "import FILE...", Short: "turn logs of Claude Code or Codex into sessions",
-		Long: `Turn each FILE, a session log of Claude Code or Codex (told apart by content), into a session of its own: messages in
-order with tool calls, results and thinking, pictures kept by reference, compactions marked, native ids kept. Every
-source record is accounted for. With a mount, the session is written through it; without, straight into the store.`,
-		Example: "  ctxfs import ~/.claude/projects/*/*.jsonl\n  ctxfs import rollout.jsonl --agent coder --session fix-42",
+		Use: "import FILE...", Short: "turn logs of other agents into sessions",
+		Long: `Turn each FILE, a session log of another agent, into a session of its own: messages in order with tool calls, results and
+thinking, pictures kept by reference, compactions marked, native ids kept. Every source record is accounted for. The format
+is told by content (see docs/import.md): ` + strings.Join(importer.Formats(), ", ") + `.
+A FILE that holds several conversations becomes as many sessions. With a mount, sessions are written through it; without,
+straight into the store.`,
+		Example: "  ctxfs import ~/.claude/projects/*/*.jsonl\n  ctxfs import rollout.jsonl --agent coder --session fix-42\n  ctxfs import --format pi torn.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usageError{"usage: ctxfs import FILE... (see ctxfs import --help)"}
@@ -41,13 +44,14 @@ source record is accounted for. With a mount, the session is written through it;
 		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
-	cmd.Flags().StringVar(&f.agent, "agent", "", "agent that gets the sessions (default: claude-code or codex, as detected)")
-	cmd.Flags().StringVar(&f.session, "session", "", "name of the session (default: its own id; one FILE only)")
-	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object a file")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "agent that gets the sessions (default: the name of the format)")
+	cmd.Flags().StringVar(&f.session, "session", "", "name of the session (default: the file's name; one FILE only)")
+	cmd.Flags().StringVar(&f.format, "format", "", "what the files are, where their content does not tell")
+	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print a JSON object a session")
 	return cmd
 }
 
-// imported is what one file became.
+// imported is what one file, or a conversation of it, became.
 type imported struct {
 	File    string          `json:"file"`
 	Session string          `json:"session"` // its directory
@@ -58,6 +62,11 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 	if f.session != "" && len(files) > 1 {
 		return usageError{"--session names one session, for one FILE"}
 	}
+	if f.format != "" {
+		if err := importer.Known(importer.Format(f.format)); err != nil {
+			return usageError{"--format: " + err.Error()}
+		}
+	}
 	to, err := f.target()
 	if err != nil {
 		return err
@@ -65,20 +74,17 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 	defer to.close()
 	bad := 0
 	for _, name := range files {
-		done, err := f.one(cmd, to, name)
+		all, err := f.one(cmd, to, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
-		for _, n := range done.Report.Bad {
-			bad += n
-		}
-		if f.asJSON {
-			err = printJSON(cmd.OutOrStdout(), done)
-		} else {
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s\n  %s\n", printable(name), printable(done.Session), printable(done.Report.String()))
-		}
-		if err != nil {
-			return err
+		for _, done := range all {
+			for _, n := range done.Report.Bad {
+				bad += n
+			}
+			if err := f.print(cmd, done); err != nil {
+				return err
+			}
 		}
 	}
 	if bad > 0 {
@@ -87,40 +93,94 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 	return nil
 }
 
+func (f *importFlags) print(cmd *cobra.Command, done imported) error {
+	if f.asJSON {
+		return printJSON(cmd.OutOrStdout(), done)
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s\n  %s\n", printable(done.File), printable(done.Session), printable(done.Report.String()))
+	return err
+}
+
 // one imports one file.
-func (f *importFlags) one(cmd *cobra.Command, to target, name string) (imported, error) {
+func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]imported, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return imported{}, err
+		return nil, err
 	}
 	defer file.Close()
 	r := bufio.NewReaderSize(file, 256<<10)
+	format, err := f.formatOf(r)
+	if err != nil {
+		return nil, err
+	}
+	agent, stem := orElse(f.agent, string(format)), f.session
+	if stem == "" {
+		stem = sessionName(name)
+	}
+	bar := progress(cmd, file)
+	in := fileImport{to: to, agent: agent, stem: stem, used: map[string]bool{}}
+	reports, err := importer.ImportAll(r, format, in.open, func(n int64) { _ = bar.Set64(n) }) // a bar that cannot be drawn is no loss
+	_ = bar.Finish()
+	err = errors.Join(err, in.close())
+	if err == nil && len(reports) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	var all []imported
+	for i, report := range reports {
+		all = append(all, imported{File: name, Session: in.dirs[i], Report: report})
+		err = errors.Join(err, report.Check())
+	}
+	return all, err
+}
+
+// fileImport makes the sessions of one file, one after the other.
+type fileImport struct {
+	to          target
+	agent, stem string
+	sink        *sink // of the session that is written now
+	dirs        []string
+	used        map[string]bool
+}
+
+func (in *fileImport) open(label string) (importer.Sink, error) {
+	if err := in.close(); err != nil {
+		return nil, err
+	}
+	name := labelled(in.stem, label)
+	for n := 2; in.used[name]; n++ {
+		name = labelled(in.stem, label+"-"+strconv.Itoa(n))
+	}
+	in.used[name] = true
+	s, err := in.to.create(in.agent, name)
+	if err != nil {
+		return nil, err
+	}
+	in.sink, in.dirs = s, append(in.dirs, s.dir)
+	return s, nil
+}
+
+func (in *fileImport) close() error {
+	if in.sink == nil {
+		return nil
+	}
+	s := in.sink
+	in.sink = nil
+	return s.close()
+}
+
+func (f *importFlags) formatOf(r *bufio.Reader) (importer.Format, error) {
 	head, err := r.Peek(256 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return imported{}, err
+		return "", err
+	}
+	if f.format != "" {
+		return importer.Format(f.format), nil
 	}
 	format, err := importer.Detect(head)
 	if err != nil {
-		return imported{}, err
+		return "", fmt.Errorf("%w (name one with --format)", err)
 	}
-	agent, sess := orElse(f.agent, string(format)), f.session
-	if sess == "" {
-		sess = sessionName(name)
-	}
-	sink, err := to.create(agent, sess)
-	if err != nil {
-		return imported{}, err
-	}
-	bar := progress(cmd, file)
-	report, err := importer.Import(r, format, sink, func(n int64) { _ = bar.Set64(n) }) // a bar that cannot be drawn is no loss
-	_ = bar.Finish()
-	if cerr := sink.close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = report.Check()
-	}
-	return imported{File: name, Session: sink.dir, Report: report}, err
+	return format, nil
 }
 
 // progress shows a bar on a terminal, and nothing elsewhere.
@@ -134,16 +194,36 @@ func progress(cmd *cobra.Command, file *os.File) *progressbar.ProgressBar {
 		progressbar.OptionSetDescription(filepath.Base(file.Name())), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
 }
 
-// sessionName makes a session's name of a log's file name: what is no letter of a name becomes '-'.
-func sessionName(file string) string {
-	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
-	name := strings.Map(func(r rune) rune {
+// labelled gives the name of one of several sessions of a file: the label stays whole where it can.
+func labelled(stem, label string) string {
+	if label == "" {
+		return stem
+	}
+	label = nameLetters(label)
+	if room := session.MaxName - 1 - len(label); len(stem) > room {
+		stem = stem[:max(room, 8)]
+	}
+	name := stem + "-" + label
+	return strings.TrimRight(name[:min(len(name), session.MaxName)], "._+-")
+}
+
+// nameLetters replaces what is no letter of a session's name by '-'.
+func nameLetters(s string) string {
+	return strings.Map(func(r rune) rune {
 		if strings.ContainsRune("._+-", r) || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
 			return r
 		}
 		return '-'
-	}, stem)
-	name = strings.TrimLeft(name, "._+-")
+	}, s)
+}
+
+// sessionName makes a session's name of a log's file name.
+func sessionName(file string) string {
+	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
+	if dir := filepath.Base(filepath.Dir(file)); stem == "events" && dir != "." && dir != string(filepath.Separator) {
+		stem = dir // Copilot keeps each session's events.jsonl in a folder of its name
+	}
+	name := strings.TrimLeft(nameLetters(stem), "._+-")
 	if len(name) > session.MaxName {
 		name = name[:session.MaxName]
 	}

@@ -92,20 +92,7 @@ func callInput(p object) json.RawMessage {
 	if act := p.get("action"); parseObject(act) != nil {
 		return act
 	}
-	args := p.get("arguments")
-	if parseObject(args) != nil {
-		return args
-	}
-	s := text(args)
-	if o := []byte(s); json.Valid(o) && parseObject(o) != nil && depth(o) <= maxDepth/2 {
-		return o
-	}
-	if s != "" {
-		b.raw("_raw", quote(s))
-	} else if !void(args) {
-		b.raw("_raw", args)
-	}
-	return b.end()
+	return arguments(p.get("arguments"))
 }
 
 // serverCall takes a call that ran on the provider's side: the log holds no result of it, or holds it in the call.

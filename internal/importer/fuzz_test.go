@@ -6,13 +6,14 @@ import (
 	"testing"
 )
 
-// seeds adds the small logs of testdata, line by line.
-func seeds(f *testing.F, pattern string) {
-	for _, path := range logs(f, "testdata", pattern) {
+// seeds adds a small log, whole and line by line.
+func seeds(f *testing.F, dir, name string) {
+	for _, path := range logs(f, dir, name) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
+		f.Add(data)
 		for _, line := range bytes.SplitAfter(data, []byte{'\n'}) {
 			f.Add(line)
 		}
@@ -25,21 +26,34 @@ func fuzzImport(f *testing.F, format Format) {
 		if got, err := Detect(log); (got == "") != (err != nil) {
 			t.Errorf("%q, %v", got, err)
 		}
-		sink := &memSink{}
-		rep, err := Import(bytes.NewReader(log), format, sink, nil)
+		list, err := importBytes(log, format, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		checkImport(t, sink, rep)
-		again := &memSink{}
-		if _, err := Import(bytes.NewReader(log), format, again, nil); err != nil || !bytes.Equal(sink.log(), again.log()) {
-			t.Error("two imports differ")
+		again, err := importBytes(log, format, nil)
+		if err != nil || len(again) != len(list) {
+			t.Fatalf("%d sessions, then %d: %v", len(list), len(again), err)
+		}
+		for i, s := range list {
+			checkImport(t, s.sink, s.rep)
+			if !bytes.Equal(s.sink.log(), again[i].sink.log()) {
+				t.Error("two imports differ")
+			}
 		}
 	})
 }
 
-func FuzzClaudeCode(f *testing.F) { seeds(f, "claude-code.jsonl"); fuzzImport(f, ClaudeCode) }
-func FuzzCodex(f *testing.F)      { seeds(f, "codex.jsonl"); fuzzImport(f, Codex) }
+const samples = "../../samples"
+
+func FuzzClaudeCode(f *testing.F) {
+	seeds(f, "testdata", "claude-code.jsonl")
+	fuzzImport(f, ClaudeCode)
+}
+func FuzzCodex(f *testing.F)    { seeds(f, "testdata", "codex.jsonl"); fuzzImport(f, Codex) }
+func FuzzCopilot(f *testing.F)  { seeds(f, samples, "copilot-cli.jsonl"); fuzzImport(f, CopilotCLI) }
+func FuzzGemini(f *testing.F)   { seeds(f, samples, "gemini-cli.json*"); fuzzImport(f, GeminiCLI) }
+func FuzzOpenCode(f *testing.F) { seeds(f, samples, "opencode.json"); fuzzImport(f, OpenCode) }
+func FuzzPi(f *testing.F)       { seeds(f, samples, "pi.jsonl"); fuzzImport(f, Pi) }
 
 // BenchmarkImport imports the largest logs of ../shared/data; the log's bytes are what is counted.
 func BenchmarkImport(b *testing.B) {

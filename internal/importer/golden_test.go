@@ -35,12 +35,27 @@ func render(sink *memSink, rep Report) []byte {
 	return b.Bytes()
 }
 
-// TestGolden imports the small logs of testdata, which hold every trap, and the samples.
+// renderAll shows all sessions of a file.
+func renderAll(t *testing.T, path string) []byte {
+	var b bytes.Buffer
+	for _, s := range importEach(t, path) {
+		if s.label != "" {
+			fmt.Fprintf(&b, "==== %s\n", s.label)
+		}
+		b.Write(render(s.sink, s.rep))
+	}
+	return b.Bytes()
+}
+
+// TestGolden imports the small logs of testdata and the samples, which hold every trap.
 func TestGolden(t *testing.T) {
-	for _, path := range logs(t, "testdata", "*.jsonl") {
+	for _, path := range append(logs(t, "testdata", "*.jsonl"), newSamples(t)...) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
-			got := render(importFile(t, path))
-			golden := path[:len(path)-len("jsonl")] + "golden"
+			got := renderAll(t, path)
+			golden := filepath.Join("testdata", filepath.Base(path)+".golden")
+			if filepath.Dir(path) == "testdata" {
+				golden = path[:len(path)-len("jsonl")] + "golden"
+			}
 			if *update {
 				if err := os.WriteFile(golden, got, 0o644); err != nil {
 					t.Fatal(err)
@@ -53,11 +68,22 @@ func TestGolden(t *testing.T) {
 			if !bytes.Equal(got, want) {
 				t.Errorf("the import changed; run with -update and look at the diff.\n%s", firstDiff(got, want))
 			}
-			if again := render(importFile(t, path)); !bytes.Equal(again, got) {
+			if again := renderAll(t, path); !bytes.Equal(again, got) {
 				t.Error("two imports differ")
 			}
 		})
 	}
+}
+
+// newSamples lists the samples that testdata has no log beside: one of each format but the first two.
+func newSamples(t *testing.T) []string {
+	var list []string
+	for _, path := range logs(t, filepath.Join(root(t), "samples"), "*") {
+		if _, err := os.Stat(filepath.Join("testdata", filepath.Base(path))); err != nil {
+			list = append(list, path)
+		}
+	}
+	return list
 }
 
 func firstDiff(got, want []byte) string {

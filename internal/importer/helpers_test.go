@@ -92,6 +92,37 @@ func importFile(t testing.TB, path string) (*memSink, Report) {
 
 func importUnchecked(t testing.TB, path string) (*memSink, Report) {
 	t.Helper()
+	list := eachUnchecked(t, path)
+	if len(list) != 1 {
+		t.Fatalf("%s: %d sessions", path, len(list))
+	}
+	return list[0].sink, list[0].rep
+}
+
+// imported is one session of a file.
+type imported struct {
+	label string
+	sink  *memSink
+	rep   Report
+}
+
+// importEach imports all sessions of a file, as importFile does one.
+func importEach(t testing.TB, path string) []imported {
+	t.Helper()
+	list := eachUnchecked(t, path)
+	for _, s := range list {
+		checkImport(t, s.sink, s.rep)
+		for i, line := range s.sink.messages {
+			if err := checkBlocks(line, s.sink); err != nil {
+				t.Errorf("%s: message %d: %v: %.300s", path, i+1, err, line)
+			}
+		}
+	}
+	return list
+}
+
+func eachUnchecked(t testing.TB, path string) []imported {
+	t.Helper()
 	data, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -100,16 +131,27 @@ func importUnchecked(t testing.TB, path string) (*memSink, Report) {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	sink := &memSink{}
 	var told int64
-	rep, err := Import(bytes.NewReader(data), f, sink, func(n int64) { told = n })
+	list, err := importBytes(data, f, func(n int64) { told = n })
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
 	if told != int64(len(data)) {
 		t.Errorf("%s: progress ended at %d of %d bytes", path, told, len(data))
 	}
-	return sink, rep
+	return list
+}
+
+func importBytes(data []byte, f Format, progress func(int64)) ([]imported, error) {
+	var list []imported
+	reps, err := ImportAll(bytes.NewReader(data), f, func(label string) (Sink, error) {
+		list = append(list, imported{label: label, sink: &memSink{}})
+		return list[len(list)-1].sink, nil
+	}, progress)
+	for i, rep := range reps {
+		list[i].rep = rep
+	}
+	return list, err
 }
 
 // checkImport checks what holds for every import, whatever came in: the books balance, every line is a record, ids

@@ -1,18 +1,19 @@
 // Package importer turns the log that a coding agent left into ctxfs records: messages for messages.jsonl, events for
 // events.jsonl, pictures for the blob store. It reads a stream and writes to a Sink; it opens no file and keeps no
-// state between imports. One log is one session. The same bytes in give the same bytes out.
+// state between imports. One conversation is one session; most logs hold one. The same bytes in give the same bytes out.
 //
-// Every JSON object of the log has exactly one fate (a message, part of a message, an event, or skipped for a named
-// reason), and Report adds them up: see Report.Check.
+// A log is lines of JSON, or one JSON document, or text: see read.go. Every JSON object of it (of a document: every
+// element of its list of messages) is a source record and has exactly one fate (a message, part of a message, an event,
+// or skipped for a named reason), and Report adds them up: see Report.Check.
 //
-// What the formats look like, and their traps: claude.go and codex.go.
+// What the formats look like, and their traps: the file of each, claude.go, codex.go, copilot.go, ...
 package importer
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Sink takes what an import writes, in order. Lines are JSON objects without '\n'; the Sink may keep them.
@@ -29,13 +30,17 @@ type Sink interface {
 // Format names a kind of log.
 type Format string
 
-// The formats that are understood.
+// The formats that are understood, and where their programs leave them.
 const (
 	ClaudeCode Format = "claude-code" // ~/.claude/projects/<cwd>/<session>.jsonl
 	Codex      Format = "codex"       // ~/.codex/sessions/<date>/rollout-<time>-<session>.jsonl
+	CopilotCLI Format = "copilot-cli" // ~/.copilot/session-state/<session>/events.jsonl
+	GeminiCLI  Format = "gemini-cli"  // ~/.gemini/tmp/<project>/chats/session-<time>-<session>.json or .jsonl
+	OpenCode   Format = "opencode"    // what `opencode export <session>` prints
+	Pi         Format = "pi"          // ~/.pi/agent/sessions/<cwd>/<time>_<session>.jsonl
 )
 
-// handler knows one format. It is made for one import.
+// handler knows one format. It is made for one session.
 type handler interface {
 	// isRecord tells whether o can be a record of this format. Detect and the salvage of torn lines ask it; o may
 	// lack its last members.
@@ -54,87 +59,86 @@ type format struct {
 	make func(*writer) handler
 }
 
-// formats lists what is understood, in the order in which Detect asks.
+// formats lists what is understood.
 func formats() []format {
 	return []format{
 		{ClaudeCode, newClaude},
 		{Codex, newCodex},
+		{CopilotCLI, newCopilot},
+		{GeminiCLI, newGemini},
+		{OpenCode, newOpenCode},
+		{Pi, newPi},
 	}
 }
+
+// Formats lists the names of what is understood.
+func Formats() []string {
+	var list []string
+	for _, f := range formats() {
+		list = append(list, string(f.name))
+	}
+	return list
+}
+
+// Known tells whether f is understood. Its error wraps ErrFormat and lists what is.
+func Known(f Format) error {
+	_, err := formatOf(f)
+	return err
+}
+
+func formatOf(f Format) (format, error) {
+	for _, k := range formats() {
+		if k.name == f {
+			return k, nil
+		}
+	}
+	return format{}, fmt.Errorf("%w: %q; understood are %s", ErrFormat, f, names())
+}
+
+func names() string { return strings.Join(Formats(), ", ") }
 
 // ErrFormat is the reason why a log cannot be imported: it is in no format that is understood here.
 var ErrFormat = errors.New("not a session log of a known format")
 
+// ErrSeveral is the reason why a log cannot be imported as one session: it holds several. ImportAll takes them.
+var ErrSeveral = errors.New("the log holds more than one session")
+
 // Import reads r whole as one session in format f and writes it to s. onProgress, which may be nil, is told the
-// number of bytes consumed so far, after each line. A line that cannot be read is no error: it becomes an event of
-// type "import_error" and is counted in Report.Bad. Errors are those of r and s, and ErrFormat; the Report then tells
-// how far the import came.
+// number of bytes consumed so far. What cannot be read is no error: it becomes an event of type "import_error" and is
+// counted in Report.Bad. Errors are those of r and s, ErrFormat and ErrSeveral; the Report then tells how far the import
+// came.
 func Import(r io.Reader, f Format, s Sink, onProgress func(bytes int64)) (Report, error) {
-	w := newWriter(s, f)
-	h, err := newHandler(f, w)
+	begun := false
+	list, err := ImportAll(r, f, func(string) (Sink, error) {
+		if begun {
+			return nil, ErrSeveral
+		}
+		begun = true
+		return s, nil
+	}, onProgress)
+	if len(list) == 0 {
+		return newWriter(s, f).report(), err
+	}
+	return list[0], err
+}
+
+// ImportAll is Import for logs that may hold several sessions. open is asked for each session's Sink before anything of
+// it is written; label tells the sessions of one log apart, and is "" when there is one. A log of nothing has no session.
+func ImportAll(r io.Reader, f Format, open func(label string) (Sink, error), onProgress func(bytes int64)) ([]Report, error) {
+	k, err := formatOf(f)
 	if err != nil {
-		return w.report(), err
+		return nil, err
 	}
-	if err := readAll(bufio.NewReaderSize(r, 1<<16), w, h, onProgress); err != nil {
-		return w.report(), err
+	d := newReader(k, open, onProgress)
+	err = d.readAll(r)
+	if err == nil {
+		err = d.end()
 	}
-	if err := h.end(); err != nil {
-		return w.report(), fmt.Errorf("import %s: at the end: %w", f, err)
-	}
-	return w.report(), nil
-}
-
-func newHandler(f Format, w *writer) (handler, error) {
-	for _, k := range formats() {
-		if k.name == f {
-			return k.make(w), nil
+	if err != nil {
+		err = fmt.Errorf("import %s: %w", f, err)
+		if d.w != nil {
+			d.reports = append(d.reports, d.w.report())
 		}
 	}
-	return nil, fmt.Errorf("%w: %q; understood are %s", ErrFormat, f, names())
-}
-
-func readAll(r *bufio.Reader, w *writer, h handler, onProgress func(int64)) error {
-	var read int64
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("import %s: line %d: %w", w.rep.Format, n, err)
-		}
-		if werr := takeLine(w, h, n, line); werr != nil {
-			return fmt.Errorf("import %s: line %d: %w", w.rep.Format, n, werr)
-		}
-		read += int64(len(line))
-		if onProgress != nil && len(line) > 0 {
-			onProgress(read)
-		}
-		if err == io.EOF {
-			return nil
-		}
-	}
-}
-
-// takeLine hands the objects of one line to h, and what is no object to the events.
-func takeLine(w *writer, h handler, n int, line []byte) error {
-	pieces, blank := splitLine(line, h)
-	if blank {
-		return nil
-	}
-	w.rep.Lines++
-	for i, p := range pieces {
-		if p.bad != "" {
-			if err := w.importError(n, p); err != nil {
-				return err
-			}
-			continue
-		}
-		w.rep.Records++
-		src := source{line: n, nth: i, obj: parseObject(p.raw)}
-		w.sawTime(src.obj.str("timestamp"))
-		out, err := h.record(src)
-		if err != nil {
-			return err
-		}
-		w.account(out)
-	}
-	return nil
+	return d.reports, err
 }

@@ -17,7 +17,12 @@ type object []member
 
 // parseObject reads the members of the object at the start of raw. It also takes an object that is cut off, and gives
 // the members that are whole. It gives nil for what is no object.
-func parseObject(raw []byte) object {
+func parseObject(raw []byte) object { return members(raw, false) }
+
+// outline is parseObject, but gives the member that the cut is in too, with what there is of its value.
+func outline(raw []byte) object { return members(raw, true) }
+
+func members(raw []byte, cut bool) object {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '{' {
 		return nil
@@ -35,6 +40,9 @@ func parseObject(raw []byte) object {
 		}
 		i = skipSpace(raw, i+1)
 		if end = skipValue(raw, i); end < 0 {
+			if cut {
+				o = append(o, member{key, raw[i:]})
+			}
 			return o
 		}
 		o = append(o, member{key, raw[i:end]})
@@ -44,8 +52,18 @@ func parseObject(raw []byte) object {
 	}
 }
 
-// elements reads the values of a JSON list; nil for what is no list. raw must be valid JSON.
-func elements(raw []byte) []json.RawMessage {
+// elements reads the values of a JSON list, without one that is cut off; nil for what is no list.
+func elements(raw []byte) []json.RawMessage { return values(raw, false) }
+
+// first gives the first value of a list, which may be cut off; nil when there is none.
+func first(raw []byte) json.RawMessage {
+	if list := values(raw, true); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+func values(raw []byte, cut bool) []json.RawMessage {
 	i := skipSpace(raw, 0)
 	if i >= len(raw) || raw[i] != '[' {
 		return nil
@@ -55,9 +73,15 @@ func elements(raw []byte) []json.RawMessage {
 		i = skipSpace(raw, i)
 		end := skipValue(raw, i)
 		if end <= i {
+			if cut && i < len(raw) && raw[i] != ']' {
+				list = append(list, raw[i:])
+			}
 			return list
 		}
 		list = append(list, raw[i:end])
+		if cut {
+			return list
+		}
 		if i = skipSpace(raw, end); i >= len(raw) || raw[i] != ',' {
 			return list
 		}

@@ -11,18 +11,29 @@ import (
 
 // source is one JSON object of the log and where it stands.
 type source struct {
-	line int // from 1
-	nth  int // which piece of its line, from 0: racing writers leave two objects on one line
-	obj  object
+	line  int // from 1; 0 when it is an element of a document
+	nth   int // which piece of its line, from 0: racing writers leave two objects on one line
+	index int // which element of its document, from 1; 0 when it stands on a line of its own
+	obj   object
 }
 
 // name gives an id for a record that brought none, or whose id is taken.
 func (s source) name(prefix string) string {
-	id := prefix + strconv.Itoa(s.line)
+	id := prefix + strconv.Itoa(max(s.line, s.index))
 	if s.nth > 0 {
 		id += "." + strconv.Itoa(s.nth+1)
 	}
 	return id
+}
+
+// place writes where a record stands.
+func (s source) place(n *builder) {
+	if s.line > 0 {
+		n.num("line", s.line)
+	}
+	if s.index > 0 {
+		n.num("index", s.index)
+	}
 }
 
 // piece is a part of a line: a JSON object, or, when bad is set, bytes that are none and why.

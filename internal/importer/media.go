@@ -16,15 +16,16 @@ type picture struct {
 }
 
 // findPicture reads o as a block with inline data: {"source":{"type":"base64",...}} (Anthropic), {"image_url":
-// "data:..."} with the URL as a string or an object (OpenAI), {"data":...,"mimeType":...} (MCP).
+// "data:..."} with the URL as a string or an object, {"file":{"file_data":"data:..."}} (OpenAI), {"url":"data:..."}
+// (OpenCode), {"data":...,"mimeType":...} (MCP, Gemini).
 func findPicture(o object) (picture, bool) {
 	p := picture{typ: blockType(o.str("type"))}
 	if src := o.obj("source"); src.str("type") == "base64" {
 		p.mediaType, p.data, p.rest = src.str("media_type"), src.str("data"), o.without("type", "source")
 		return p, p.data != ""
 	}
-	for _, key := range []string{"image_url", "file_data"} {
-		url := firstSet(o.str(key), o.obj(key).str("url"))
+	for _, key := range []string{"image_url", "file_data", "file", "url"} {
+		url := firstSet(o.str(key), o.obj(key).str("url"), o.obj(key).str("file_data"))
 		if head, data, ok := strings.Cut(url, ";base64,"); ok && strings.HasPrefix(head, "data:") {
 			p.mediaType, p.data, p.rest = strings.TrimPrefix(head, "data:"), data, o.without("type", key)
 			return p, true

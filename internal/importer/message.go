@@ -34,6 +34,7 @@ func (w *writer) message(m *message) error {
 	l.str("type", m.typ)
 	l.raw("native", m.native.end())
 	w.look(m)
+	w.sawTime(m.created)
 	w.rep.Messages++
 	return w.sink.Message(compact(l.end()))
 }

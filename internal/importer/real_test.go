@@ -67,7 +67,9 @@ func TestGrowingSession(t *testing.T) {
 func TestFixtures(t *testing.T) {
 	dir := filepath.Join(shared(t), "format-fixtures", "Resources", "Fixtures")
 	for _, pattern := range []string{"codex_*.jsonl", "stage0/agents/codex/*.jsonl", "stage0/agents/claude/*.jsonl", "stage0/agents/claude/subagent/*.jsonl",
-		"stage0/agents/claude/subagent/*/*/*.jsonl"} {
+		"stage0/agents/claude/subagent/*/*/*.jsonl", "stage0/agents/copilot/*.jsonl", "stage0/agents/copilot/*/*/*.jsonl", "stage0/agents/pi/*.jsonl",
+		"stage0/agents/gemini/*",
+		"stage0/agents/openclaw/*.jsonl"} {
 		list := logs(t, dir, pattern)
 		if len(list) == 0 {
 			t.Errorf("no %s", pattern)
@@ -119,14 +121,21 @@ func TestForeignLogs(t *testing.T) {
 	}
 }
 
+// wantFormat knows whose logs stand where. OpenClaw is built on pi.
 func wantFormat(rel string) Format {
-	switch {
+	switch first, _, _ := strings.Cut(strings.TrimPrefix(rel, "format-fixtures/Resources/Fixtures/stage0/agents/"), "/"); {
+	case first == "gemini" || first == "gemini-cli":
+		return GeminiCLI
 	case !strings.HasSuffix(rel, ".jsonl"):
 		return ""
 	case strings.Contains(rel, "claude"):
 		return ClaudeCode
 	case strings.Contains(rel, "codex"):
 		return Codex
+	case first == "pi" || first == "openclaw":
+		return Pi
+	case first == "copilot-cli" || first == "copilot":
+		return CopilotCLI
 	}
 	return ""
 }

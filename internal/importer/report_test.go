@@ -48,7 +48,7 @@ func TestDetect(t *testing.T) {
 		{"codex", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x"}}`, Codex, ""},
 		{"codex, cut", `{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"x","base_instructions":"` + long, Codex, ""},
 		{"codex, byte order mark", "\uFEFF" + `{"timestamp":"t","type":"event_msg","payload":{}}`, Codex, ""},
-		{"empty", " \n", "", "it is empty; understood are claude-code, codex"},
+		{"empty", " \n", "", "it is empty; understood are claude-code, codex, "},
 		{"text", "# A heading\n", "", "not JSON objects"},
 		{"binary", "\x7fELF\x00\x00", "", "binary"},
 		{"another agent's", `{"role":"user","content":"hi"}`, "", "of another kind"},

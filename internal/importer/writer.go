@@ -2,6 +2,7 @@ package importer
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"time"
 	"unicode/utf8"
 )
@@ -52,6 +53,21 @@ func (w *writer) account(o outcome) {
 	}
 }
 
+// book has fn take one source record, and books its fate. What is no object is kept as an import_error.
+func (w *writer) book(raw []byte, src source, fn func(source) (outcome, error)) error {
+	if src.obj = parseObject(raw); src.obj == nil {
+		return w.importError(src.line, piece{raw: raw, bad: badObject})
+	}
+	w.rep.Records++
+	w.sawTime(src.obj.str("timestamp"))
+	out, err := fn(src)
+	if err != nil {
+		return err
+	}
+	w.account(out)
+	return nil
+}
+
 // report closes the books. An import that broke off does not always add up.
 func (w *writer) report() Report {
 	r := w.rep
@@ -94,6 +110,7 @@ func (w *writer) event(e *event) error {
 		l.raw("data", data)
 	}
 	l.raw("native", e.native.end())
+	w.sawTime(e.created)
 	w.rep.Events++
 	return w.sink.Event(compact(l.end()))
 }
@@ -112,7 +129,7 @@ func (w *writer) importError(line int, p piece) error {
 		l.str("encoding", "base64")
 	}
 	native.str("format", string(w.rep.Format))
-	native.num("line", line)
+	source{line: line}.place(&native)
 	l.raw("native", native.end())
 	return w.sink.Event(l.end())
 }
@@ -121,7 +138,9 @@ func (w *writer) importError(line int, p piece) error {
 func (w *writer) sawTime(s string) {
 	t, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
-		return
+		if t, err = time.Parse("2006-01-02T15:04:05.999999999", s); err != nil { // of no zone: taken for UTC
+			return
+		}
 	}
 	if t = t.UTC(); w.rep.Started.IsZero() || t.Before(w.rep.Started) {
 		w.rep.Started = t
@@ -139,4 +158,14 @@ func firstSet(list ...string) string {
 		}
 	}
 	return ""
+}
+
+// firstSaid gives the first value that says something.
+func firstSaid(list ...json.RawMessage) json.RawMessage {
+	for _, v := range list {
+		if !void(v) {
+			return v
+		}
+	}
+	return nil
 }
