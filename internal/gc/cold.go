@@ -2,6 +2,7 @@ package gc
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -99,34 +100,59 @@ type living struct {
 
 func alive(store *session.Store, owner string, before time.Time) (*living, error) {
 	l := &living{store: store, before: before, blobs: map[string]bool{}}
-	return l, l.walk(owner)
+	return l, ignoreMissing(l.walk(owner))
 }
 
-// walk reads every file of the owner but what is in its state folder and its agents' roots.
+// maxLooks is how often a folder is looked at whose names change all the time.
+const maxLooks = 100
+
+// walk reads every file of the owner but what is in its state folder and its agents' roots. What gets another name meanwhile, a
+// session above all, must not be missed: so a folder is looked at until there is nothing in it that was not read, by inode.
+// fs.ErrNotExist says that the folder itself went away, or has another name.
 func (l *living) walk(rel string) error {
-	entries, err := l.store.Dir().ReadDir(rel)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	for _, e := range entries {
-		sub := path.Join(rel, e.Name())
-		switch {
-		case e.IsDir() && (e.Name() == session.StateDir || isRoot(sub)):
-		case e.IsDir() && e.Name() == session.ColdDir:
-			err = l.archived(rel)
-		case e.IsDir():
-			err = l.walk(sub)
-		case e.Type().IsRegular() && strings.HasSuffix(sub, "/"+session.Injections):
-			err = l.shown(sub)
-		case e.Type().IsRegular():
-			err = l.scan(sub)
-		}
-		if err != nil {
+	read := map[uint64]bool{}
+	var gone error
+	for range maxLooks {
+		found, err := l.unread(rel, read)
+		if err != nil || len(found) == 0 {
 			return err
 		}
+		gone = nil
+		for _, e := range found {
+			switch err := l.visit(rel, e); {
+			case err == nil:
+				read[e.Ino] = true
+			case !errors.Is(err, fs.ErrNotExist):
+				return err
+			default:
+				gone = err
+			}
+		}
+	}
+	return fmt.Errorf("the names in %s keep changing: %v", rel, gone)
+}
+
+func (l *living) unread(rel string, read map[uint64]bool) (list []beneath.Found, err error) {
+	err = l.store.Dir().Scan(rel, func(e beneath.Found) {
+		if !read[e.Ino] {
+			list = append(list, e)
+		}
+	})
+	return list, err
+}
+
+func (l *living) visit(rel string, e beneath.Found) error {
+	sub := path.Join(rel, e.Name)
+	switch {
+	case e.Type == unix.DT_DIR && (e.Name == session.StateDir || isRoot(sub)):
+	case e.Type == unix.DT_DIR && e.Name == session.ColdDir:
+		return l.archived(rel)
+	case e.Type == unix.DT_DIR:
+		return l.walk(sub)
+	case e.Type == unix.DT_REG && strings.HasSuffix(sub, "/"+session.Injections):
+		return l.shown(sub)
+	case e.Type == unix.DT_REG:
+		return l.scan(sub)
 	}
 	return nil
 }
@@ -168,9 +194,6 @@ func (l *living) note(id string) { l.blobs[id] = true }
 // scan notes the blob ids that a file names.
 func (l *living) scan(rel string) error {
 	f, err := l.store.Dir().OpenFile(rel, unix.O_NONBLOCK, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil // it went away meanwhile
-	}
 	if err != nil {
 		return err
 	}

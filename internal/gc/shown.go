@@ -15,9 +15,6 @@ import (
 // was shown when, by its hash.
 func (l *living) shown(rel string) error {
 	data, err := l.store.Dir().ReadFile(rel, session.MaxControl)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
 	if err != nil {
 		return unreadable(rel, err)
 	}

@@ -1,0 +1,68 @@
+package gc
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"ctxfs/internal/session"
+)
+
+// TestRenamesHideNothing: a session, or a file, that gets another name while what is alive is looked up is found by one of them. Else
+// its bytes would go.
+func TestRenamesHideNothing(t *testing.T) {
+	const sessions, rounds = 4, 120
+	f := newFixture(t)
+	c := f.x.Container()
+	for i := range sessions {
+		x, err := c.Create(fmt.Sprint("a", i), session.Caller{UID: 1000, GID: 1000})
+		must(t, err)
+		log, err := x.Log(session.Messages)
+		must(t, err)
+		must(t, log.Commit(fmt.Appendf(nil, "{\"number\":%d,\"text\":\"%x\"}\n", i, rand.Uint64())))
+		x.Release()
+		_, err = x.Archive()
+		must(t, err)
+	}
+	id := f.blob("named in a pinned file", 2*time.Hour)
+	f.file(c.SessionsRel()+"/s/context/pinned/a", id.String(), time.Hour)
+	dir := filepath.Join(f.store.Path(), c.SessionsRel())
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			for _, name := range []string{fmt.Sprintf("%s/%%s%d", dir, n%sessions), dir + "/s/context/pinned/%s"} {
+				a, z := fmt.Sprintf(name, "a"), fmt.Sprintf(name, "z")
+				must(t, os.Rename(a, z))
+				time.Sleep(time.Duration(rand.IntN(2000)) * time.Microsecond)
+				must(t, os.Rename(z, a))
+			}
+		}
+	}()
+	left := 0
+	for range rounds {
+		look, err := session.Open(f.store.Path(), session.Options{ReadOnly: true})
+		must(t, err)
+		live, err := alive(look, owner, f.now)
+		if err != nil {
+			t.Logf("left for another time: %v", err)
+			left++
+		} else if len(live.extents) < sessions || !live.blobs[id.String()] {
+			t.Errorf("%d of %d extents, %d blobs", len(live.extents), sessions, len(live.blobs))
+		}
+		must(t, look.Close())
+	}
+	close(stop)
+	<-stopped
+	if left > rounds/10 {
+		t.Errorf("%d of %d times it gave up", left, rounds)
+	}
+}
