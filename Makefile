@@ -27,6 +27,7 @@ demo: install-deps build
 	@scripts/demo
 
 test: install-deps
+	@scripts/install-deps rsync:rsync
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
 	$(GO) test ./...
 
@@ -36,7 +37,7 @@ SEQUENTIAL := record context/bundle context/compile context/derive context/pack 
 # The race detector needs cgo, and so a C compiler. Programs under it sleep a second at their end unless told otherwise.
 # tests/fault traces the program without it.
 race: install-deps
-	@scripts/install-deps gcc:gcc gcc:libc6-dev
+	@scripts/install-deps gcc:gcc gcc:libc6-dev rsync:rsync
 	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -short $$($(GO) list ./... | grep -vxF $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./internal/context/redact
 

@@ -59,7 +59,8 @@ or delete the sessions whose context/gc.policy says so (archive_after=90d; delet
 keep_events=0); write cold files anew that are largely dead. Other history is never touched. It works beside a running
 mount, which it asks for what only the daemon may do, and can be killed at any point.
 
-Exit codes: 0 done, 1 a part failed (the rest is done), 10 another gc works on the store, 12 there is no such store.`,
+Exit codes: 0 done, 1 a part failed (the rest is done), 10 another gc works on the store or it is being copied, 12 there is
+no such store.`,
 		Example: "  ctxfs gc --dry-run\n  ctxfs gc --store /var/lib/ctxfs --json\n  17 4 * * * ctxfs gc --archive-after 90d     (crontab)", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}

@@ -2,7 +2,10 @@ package chunkstore
 
 import (
 	"bytes"
+	"errors"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -79,4 +82,58 @@ func TestReadersWhileBytesMove(t *testing.T) {
 	}
 	close(stop)
 	readers.Wait()
+}
+
+// TestFilesStay: while a store is copied, file by file, no file goes whose bytes went to another, which may have been copied before.
+// When that is over, they go.
+func TestFilesStay(t *testing.T) {
+	copying := true
+	top := t.TempDir()
+	w := at(t, top, Options{Tuning: Tuning{Frame: 64 << 10}, Moving: func() (func(), error) {
+		if copying {
+			return nil, errors.New("it is being copied")
+		}
+		return func() {}, nil
+	}})
+	dir := filepath.Join(top, "chunk")
+	var ids []cas.ID
+	seen := map[string]bool{}
+	check := func(gone bool) {
+		t.Helper()
+		now := map[string]bool{}
+		entries, err := os.ReadDir(dir)
+		must(t, err)
+		for _, e := range entries {
+			now[e.Name()] = true
+		}
+		for name := range seen {
+			if !now[name] && !gone {
+				t.Errorf("%s went", name)
+			}
+		}
+		seen = now
+		other := at(t, top, Options{ReadOnly: true})
+		for i, id := range ids {
+			if data, err := other.Get(id); err != nil || !bytes.Equal(data, noise(uint64(i), 20<<10)) {
+				t.Errorf("blob %d: %d bytes, %v", i, len(data), err)
+			}
+		}
+	}
+	for i := range 40 {
+		ids = append(ids, put(t, w, noise(uint64(i), 20<<10)))
+		if i%10 == 9 {
+			must(t, w.Update(func(tx *Tx) error { return tx.Seal() }))
+			must(t, w.Close()) // who comes next finds what stands in two places
+			w = at(t, top, w.opt)
+		}
+		check(false)
+	}
+	before := len(seen)
+	copying = false
+	ids = append(ids, put(t, w, noise(40, 20<<10)))
+	must(t, w.Update(func(tx *Tx) error { return tx.Seal() }))
+	check(true)
+	if len(seen) >= before {
+		t.Errorf("%d files, and %d when the copy was over: %v", before, len(seen), seen)
+	}
 }

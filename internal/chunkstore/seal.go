@@ -18,12 +18,14 @@ func (s *Store) seal(all bool) error {
 		return err
 	}
 	defer enc.Close()
+	stay, done := s.moving()
+	defer done()
 	for i := 0; i < len(s.pending); {
 		p := s.pending[i]
 		switch {
 		case p.closed:
-			err = s.sealPack(p, enc)
-		case all && p.tail != nil:
+			err = s.sealPack(p, enc, stay)
+		case all && p.tail != nil && !stay:
 			i++
 			err = s.sealPart(p, enc)
 		default:
@@ -34,6 +36,18 @@ func (s *Store) seal(all bool) error {
 		}
 	}
 	return nil
+}
+
+// moving tells whether files must stay although their bytes are elsewhere.
+func (s *Store) moving() (stay bool, done func()) {
+	if s.opt.Moving == nil {
+		return false, func() {}
+	}
+	done, err := s.opt.Moving()
+	if err != nil {
+		return true, func() {}
+	}
+	return false, done
 }
 
 // tidy removes what a seal that did not come to its end left: the end of a pack that was not written whole, when the journal
@@ -47,6 +61,8 @@ func (s *Store) tidy() error {
 			p.torn, p.cut = false, false
 		}
 	}
+	stay, done := s.moving()
+	defer done()
 	for _, p := range s.pending {
 		if !s.covered(p) {
 			continue
@@ -56,7 +72,7 @@ func (s *Store) tidy() error {
 				return err
 			}
 		}
-		if err := s.forget(p); err != nil {
+		if err := s.forget(p, stay); err != nil {
 			return err
 		}
 	}
@@ -125,7 +141,7 @@ func (s *Store) covered(p *pending) bool {
 }
 
 // sealPack moves p into a pack.
-func (s *Store) sealPack(p *pending, enc *zstd.Encoder) error {
+func (s *Store) sealPack(p *pending, enc *zstd.Encoder, stay bool) error {
 	data, raw, err := p.frameOf(enc, s.dec)
 	if err != nil {
 		return err
@@ -134,7 +150,7 @@ func (s *Store) sealPack(p *pending, enc *zstd.Encoder) error {
 	if err != nil {
 		return err
 	}
-	if err := s.forget(p); err != nil {
+	if err := s.forget(p, stay); err != nil {
 		return err
 	}
 	if s.writer != nil && fr != nil {
@@ -143,10 +159,13 @@ func (s *Store) sealPack(p *pending, enc *zstd.Encoder) error {
 	return nil
 }
 
-// forget removes the files of p, whose bytes are elsewhere now. Damaged files are kept under another name.
-func (s *Store) forget(p *pending) error {
+// forget removes the files of p, whose bytes are elsewhere now, unless they must stay. Damaged files are kept under another name.
+func (s *Store) forget(p *pending, stay bool) error {
 	for _, name := range []string{p.tailName(), p.partName()} {
 		var err error
+		if stay {
+			break
+		}
 		if p.damaged {
 			err = s.dir.Rename(name, badPrefix+name, 0)
 		} else {

@@ -46,6 +46,9 @@ type Options struct {
 	CacheBytes int
 	// LockWait is how long a call waits for another writer; then it is EBUSY. Zero is 20 seconds.
 	LockWait time.Duration
+	// Moving is called before files go whose bytes are in others now, and done after it. Its error lets them stand: they are no harm, and
+	// go the next time. Nil: they always may go.
+	Moving func() (done func(), err error)
 	// Tuning is for measurements; zeros are what is best.
 	Tuning Tuning
 	// Now is the clock for the age of blobs; nil is time.Now.

@@ -9,8 +9,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Lock keeps other gc runs from a store until release is called. While another has it: session.Locked.
+// Lock keeps other gc runs from a store, and who would copy it, until release is called. While another run has it, or the store
+// is being copied: session.Locked.
 func Lock(store *session.Store) (release func() error, err error) {
+	moved, err := session.Moving(store.Dir())
+	if err != nil {
+		var rule *session.Error
+		if errors.As(err, &rule) && rule.Kind == session.Busy {
+			err = &session.Error{Kind: session.Locked, Msg: rule.Msg, Hint: rule.Hint}
+		}
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			moved()
+		}
+	}()
 	f, err := store.Dir().OpenFile(path.Join(session.StateDir, "gc.lock"), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, err
@@ -22,5 +36,5 @@ func Lock(store *session.Store) (release func() error, err error) {
 		}
 		return nil, err
 	}
-	return f.Close, nil
+	return func() error { defer moved(); return f.Close() }, nil
 }

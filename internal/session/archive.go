@@ -27,6 +27,11 @@ func (x *Session) Archive() (Archived, error) {
 	if x.store.memory != nil {
 		return done, refuse(NotPermitted, "a temporary session is not archived")
 	}
+	moved, err := Moving(x.store.dir)
+	if err != nil {
+		return done, err
+	}
+	defer moved()
 	cold, err := x.store.writeCold(OwnerRel(x.rel()))
 	if err != nil {
 		return done, err
@@ -133,6 +138,11 @@ func (x *Session) swapFor(name string, log *appendlog.Log, ix *archive.Index, si
 // Unarchive gives the logs of a session that nobody has open their plain files back. Their cold bytes stay until gc
 // finds that nothing needs them.
 func (x *Session) Unarchive() error {
+	moved, err := Moving(x.store.dir)
+	if err != nil {
+		return err
+	}
+	defer moved()
 	defer x.Touch()
 	for _, name := range []string{Messages, Events} {
 		ix, err := x.archived(name)

@@ -30,6 +30,7 @@ const ColdDir = ".archive"
 // OpenCold opens the store of an owner's cold bytes (archived logs and blobs); owner is "home/<uid>" or
 // "shared/<name>". For a reader, one that is not there is fs.ErrNotExist.
 func OpenCold(dir *beneath.Dir, owner string, opt chunkstore.Options) (*chunkstore.Store, error) {
+	opt.Moving = func() (func(), error) { return Moving(dir) }
 	return chunkstore.Open(dir, path.Join(owner, StateDir, "chunk"), opt)
 }
 

@@ -178,6 +178,11 @@ func (c *Container) Rename(oldName, newName string) error {
 	if c.Scope == Temp {
 		return refuse(NotPermitted, "a temporary session keeps its name")
 	}
+	moved, err := Moving(c.store.dir)
+	if err != nil {
+		return err
+	}
+	defer moved()
 	defer x.still()()
 	newRel := path.Join(c.SessionsRel(), newName)
 	if there, err := c.store.has(newRel); err != nil {
