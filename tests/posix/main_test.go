@@ -29,7 +29,11 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "ctxfs")
-	build := exec.Command("go", "build", "-o", program, "ctxfs/cmd/ctxfs")
+	args := []string{"build", "-o", program}
+	if raceEnabled {
+		args = append(args, "-race")
+	}
+	build := exec.Command("go", append(args, "ctxfs/cmd/ctxfs")...)
 	build.Stderr = os.Stderr
 	if err := build.Run(); err != nil {
 		return 1
