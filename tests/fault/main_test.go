@@ -30,6 +30,15 @@ func testMain(m *testing.M) int {
 		}
 		return 0
 	}
+	if code, ok := alone(); ok {
+		return code
+	}
+	if os.Getenv(aloneEnv) != "" {
+		if err := leaveOthers(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	dir, err := os.MkdirTemp("", "ctxfs-fault-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

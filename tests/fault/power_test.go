@@ -36,7 +36,7 @@ func TestPowerLoss(t *testing.T) {
 			continue
 		}
 		bad++
-		t.Errorf("%v: %d things are wrong:\n\t%.20000s", c, len(wrong), strings.Join(wrong[:min(5, len(wrong))], "\n\t"))
+		t.Errorf("%v: %d things are wrong:\n\t%.100000s", c, len(wrong), strings.Join(wrong[:min(5, len(wrong))], "\n\t"))
 		if bad >= maxBad || strings.Contains(wrong[0], hanging) {
 			t.Fatalf("%d of %d states were tried: more need not be", i+1, len(all))
 		}

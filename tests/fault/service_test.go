@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/rpc"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -134,6 +135,12 @@ func (s *service) Film(_ int, f *Filmed) error {
 	return nil
 }
 
+// mountedAt tells whether a mount is there, and asks only the kernel's list.
+func mountedAt(point string) bool {
+	list, _ := os.ReadFile("/proc/self/mounts") // none: no
+	return strings.Contains(string(list), " "+point+" ")
+}
+
 // hanging begins what giveUp prints.
 const hanging = "It hangs"
 
@@ -142,6 +149,7 @@ func (s *service) giveUp() {
 	s.mu.Lock()
 	fmt.Fprintf(s.out, "\n%s: all is not done after %v. The tests:\n%s", hanging, s.job.Limit, ptrace.Threads(os.Getppid()))
 	for pid := range s.procs {
+		fmt.Fprintf(s.out, "It is mounted: %v\n", mountedAt(s.job.Point))
 		for _, p := range ptrace.Group(pid) {
 			fmt.Fprintf(s.out, "A traced program:\n%s", ptrace.Threads(p))
 		}

@@ -123,7 +123,7 @@ func TestEverySyscall(t *testing.T) {
 				tab.add(p, o)
 				if len(o.wrong) > 0 {
 					bad.Add(o.weight())
-					t.Errorf("%v (met %d times)\n\t%.20000s\n    told: %q", p, o.hits, strings.Join(o.wrong[:min(5, len(o.wrong))], "\n\t"), o.errs)
+					t.Errorf("%v (met %d times)\n\t%.100000s\n    told: %q", p, o.hits, strings.Join(o.wrong[:min(5, len(o.wrong))], "\n\t"), o.errs)
 				}
 			}
 		})
