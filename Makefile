@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install uninstall install-deps demo test race lint vulncheck fuzz fault powerloss crash load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install uninstall deb deb-test install-deps demo test race lint vulncheck fuzz fault powerloss crash load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -19,6 +19,18 @@ install: build
 
 uninstall:
 	@DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)' scripts/install --remove
+
+# bin/ctxfs_VERSION_ARCH.deb, for every Debian of the last years: the program is static. ARCH is Debian's name, which is Go's for
+# amd64, arm64, riscv64 and s390x.
+ARCH ?= $(shell dpkg --print-architecture)
+deb: build
+	CGO_ENABLED=0 GOARCH=$(ARCH) $(GO) build -trimpath -ldflags "-s -w -X main.version=$(VERSION)" -o bin/deb/$(ARCH)/ctxfs ./cmd/ctxfs
+	@ARCH='$(ARCH)' VERSION='$(VERSION)' RUN=bin/ctxfs scripts/deb bin/deb/$(ARCH)/ctxfs bin
+
+# What becomes of the package in a fresh Debian, under its own systemd: installed, used, upgraded under a writer, purged. Root's. The
+# Debian takes some minutes, once, and stays in .tools/; `make test` does the same in an overlay of this host.
+deb-test:
+	root=$$(scripts/deb-root) && CTXFS_TEST_DEBROOT=$$root $(GO) test -count=1 -v -run 'TestDeb' ./tests
 
 install-deps:
 	@scripts/install-deps fusermount3:fuse3 getfattr:attr jq:jq

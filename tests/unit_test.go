@@ -17,13 +17,8 @@ const unitFile = "../dist/systemd/ctxfs.service"
 // noticed by a user's program, and at the end nothing is mounted.
 func TestSystemd(t *testing.T) {
 	needFUSE(t)
-	if os.Getuid() != 0 {
-		t.Skip("SKIP: only root can have a systemd of its own")
-	}
-	if _, err := os.Stat("/lib/systemd/systemd"); err != nil {
-		skip(t, "no systemd here: %v", err)
-	}
-	out := boot(t, "testdata/systemd/probe")
+	needSystemd(t)
+	out := boot(t, t.TempDir(), "testdata/systemd/probe", program+"=/usr/local/bin/ctxfs", unitFile+"=/etc/systemd/system/ctxfs.service")
 	for _, want := range []string{
 		`active: active`,
 		`process: CapEff: 00000000002000db CapBnd: 00000000002000db NoNewPrivs: 1 Seccomp: 2`,
@@ -48,6 +43,17 @@ func TestSystemd(t *testing.T) {
 	}
 }
 
+// needSystemd skips a test that cannot have a systemd of its own.
+func needSystemd(t *testing.T) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: only root can have a systemd of its own")
+	}
+	if _, err := os.Stat("/lib/systemd/systemd"); err != nil {
+		skip(t, "no systemd here: %v", err)
+	}
+}
+
 // systemd-analyze(1) finds the unit no worse than docs/service.md says.
 func TestUnitExposure(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -63,11 +69,11 @@ func TestUnitExposure(t *testing.T) {
 	}
 }
 
-// boot has a systemd that serves ctxfs run a script, and gives what the script said.
-func boot(t *testing.T, probe string) string {
+// boot has a systemd run a script beside ctxfs.service, and gives what the script said. The folder base/out is its /out. Files
+// are FILE=PLACE.
+func boot(t *testing.T, base, probe string, files ...string) string {
 	t.Helper()
-	base := t.TempDir()
-	c := exec.Command("testdata/systemd/boot", base, program, unitFile, probe)
+	c := exec.Command("testdata/systemd/boot", append([]string{base, probe}, files...)...)
 	var said strings.Builder
 	c.Stdout, c.Stderr = &said, &said
 	if err := c.Start(); err != nil {

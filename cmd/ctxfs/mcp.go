@@ -53,7 +53,7 @@ only you can read, which is made when it is not there.`,
 	fl := cmd.Flags()
 	fl.StringVar(&mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
 	fl.StringVar(&addr, "http", "", "serve at this loopback address and port, like 127.0.0.1:7333; port 0: any that is free")
-	fl.StringVar(&tokenFile, "token-file", "", "file of the token (default "+defaultTokenFile()+")")
+	fl.StringVar(&tokenFile, "token-file", "", "file of the token (default $XDG_RUNTIME_DIR/ctxfs/mcp-token; without that, ~/.local/state/ctxfs/mcp-token)")
 	return cmd
 }
 
