@@ -120,7 +120,8 @@ bench-dedup:
 bench-sessions: install-deps build
 	$(GO) run ./internal/session/bench -rows '$(BENCH)'
 
-# Each log in ../shared/data imported through a mount: records read and written, tokens of its packs at two budgets.
+# Each log in ../shared/data imported through a mount: records read and written, tokens of its packs (of the first session's,
+# where a file holds several) at two budgets.
 import-table: install-deps
 	@echo "| format | session | records in | messages | events | pack@8000 | pack@32000 |"
 	@echo "| --- | --- | --- | --- | --- | --- | --- |"

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
 	"ctxfs/internal/session"
 
@@ -224,8 +225,9 @@ func sessionName(file string) string {
 		stem = dir // Copilot keeps each session's events.jsonl in a folder of its name
 	}
 	name := strings.TrimLeft(nameLetters(stem), "._+-")
-	if len(name) > session.MaxName {
-		name = name[:session.MaxName]
+	if len(name) > session.MaxName { // names that only differ behind that stay apart
+		const hex = 8
+		name = name[:session.MaxName-1-hex] + "-" + strings.TrimPrefix(cas.Sum([]byte(stem)).String(), "blake3-")[:hex]
 	}
 	if session.CheckSessionName(name) != nil {
 		return "imported-" + strings.TrimRight(name[:min(len(name), 40)], ".")

@@ -17,10 +17,8 @@ func Detect(head []byte) (Format, error) {
 	a := newAsker()
 	rest := bytes.TrimLeft(withoutBOM(head), " \t\r\n\x00")
 	claims := a.whole(rest)
-	for n := 0; n < headLines && len(claims) == 0 && !isPretty(rest) && len(rest) > 0; n++ {
-		var line []byte
-		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
-		claims = a.line(bytes.TrimLeft(line, " \t\r\x00"))
+	if len(claims) == 0 && !isPretty(rest) {
+		claims = a.lines(rest)
 	}
 	switch len(claims) {
 	case 0:
@@ -66,11 +64,30 @@ func (a *asker) whole(head []byte) []Format {
 	})
 }
 
+// lines asks whose the lines are. A line that is only a message tells less than one that has its program's own marks.
+func (a *asker) lines(head []byte) []Format {
+	var weak []Format
+	for n := 0; n < headLines && len(head) > 0; n++ {
+		var line []byte
+		line, head, _ = bytes.Cut(head, []byte{'\n'})
+		claims := a.line(bytes.TrimLeft(line, " \t\r\x00"))
+		if len(claims) == 1 && claims[0] == Messages {
+			weak = claims
+		} else if len(claims) > 0 {
+			return claims
+		}
+	}
+	return weak
+}
+
 // line asks whose record or document a line is.
 func (a *asker) line(line []byte) []Format {
 	o := parseObject(line)
 	if o == nil {
-		return nil
+		return a.claims(func(h handler) bool {
+			t, ok := h.(texts)
+			return ok && t.begins(string(line))
+		})
 	}
 	return a.claims(func(h handler) bool {
 		d, ok := h.(documents)
@@ -98,7 +115,7 @@ func describe(head []byte) string {
 	case t[0] == '{' || t[0] == '[':
 		return "its JSON is of another kind"
 	}
-	return "its lines are not JSON objects"
+	return "its lines are neither JSON objects nor a chat in Markdown"
 }
 
 func joined(list []Format) string {

@@ -6,16 +6,20 @@ import (
 	"testing"
 )
 
-// seeds adds a small log, whole and line by line.
-func seeds(f *testing.F, dir, name string) {
+// seeds adds a log line by line, and small ones besides. Long seeds would only be made smaller, for as long as there is time.
+func seeds(f *testing.F, dir, name string, small ...string) {
+	for _, s := range small {
+		f.Add([]byte(s))
+	}
 	for _, path := range logs(f, dir, name) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add(data)
 		for _, line := range bytes.SplitAfter(data, []byte{'\n'}) {
-			f.Add(line)
+			if len(line) < 2000 {
+				f.Add(line)
+			}
 		}
 	}
 }
@@ -49,11 +53,56 @@ func FuzzClaudeCode(f *testing.F) {
 	seeds(f, "testdata", "claude-code.jsonl")
 	fuzzImport(f, ClaudeCode)
 }
-func FuzzCodex(f *testing.F)    { seeds(f, "testdata", "codex.jsonl"); fuzzImport(f, Codex) }
-func FuzzCopilot(f *testing.F)  { seeds(f, samples, "copilot-cli.jsonl"); fuzzImport(f, CopilotCLI) }
-func FuzzGemini(f *testing.F)   { seeds(f, samples, "gemini-cli.json*"); fuzzImport(f, GeminiCLI) }
-func FuzzOpenCode(f *testing.F) { seeds(f, samples, "opencode.json"); fuzzImport(f, OpenCode) }
-func FuzzPi(f *testing.F)       { seeds(f, samples, "pi.jsonl"); fuzzImport(f, Pi) }
+
+func FuzzCodex(f *testing.F) {
+	seeds(f, "testdata", "codex.jsonl")
+	fuzzImport(f, Codex)
+}
+
+func FuzzCopilot(f *testing.F) {
+	seeds(f, samples, "copilot-cli.jsonl")
+	fuzzImport(f, CopilotCLI)
+}
+
+func FuzzPi(f *testing.F) {
+	seeds(f, samples, "pi.jsonl")
+	fuzzImport(f, Pi)
+}
+
+func FuzzGemini(f *testing.F) {
+	seeds(f, samples, "gemini-cli.jsonl", `{"sessionId":"s","startTime":"t","messages":[{"id":"1","type":"user","content":"a"},{"id":"2","type":"gemini","thoughts":[{"description":"b"}],"toolCalls":[{"id":"c","name":"d","args":{},"result":[{"functionResponse":{"response":{"output":"e"}}}]}]}]}`,
+		`[{"role":"user","parts":[{"text":"a"},{"inlineData":{"mimeType":"image/png","data":"AAAA"}}]},{"role":"model","parts":[{"functionCall":{"name":"b"}}]},{"role":"user","parts":[{"functionResponse":{"name":"b","response":{}}}]}]`)
+	fuzzImport(f, GeminiCLI)
+}
+
+func FuzzOpenCode(f *testing.F) {
+	seeds(f, samples, "none", `{"info":{"id":"s"},"messages":[{"info":{"id":"m","sessionID":"s","role":"assistant","time":{"created":1700000000000},"tokens":{"input":1,"cache":{"read":2}}},"parts":[{"type":"text","text":"a"},`+
+		`{"type":"tool","callID":"c","tool":"t","state":{"status":"completed","output":"b","metadata":{"exit":1},"attachments":[{"mime":"image/png","url":"data:image/png;base64,AAAA"}]}},{"type":"step-start"},{"type":"patch"},{"type":"reasoning","text":"d"}]}]}`)
+	fuzzImport(f, OpenCode)
+}
+
+func FuzzOpenHands(f *testing.F) {
+	seeds(f, samples, "none", `{"instance_id":"i","history":[{"id":1,"source":"user","action":"message","args":{"content":"a"}},{"id":2,"source":"agent","action":"run","args":{},"tool_call_metadata":{"tool_call_id":"c","model_response":{"id":"r","choices":[{"message":{"content":"b","tool_calls":[{"id":"c","function":{"arguments":"{}"}}]}}]}}},`+
+		`{"id":3,"cause":2,"observation":"run","content":"d","extras":{"metadata":{"exit_code":1}}}]}`, `[[{"action":"run","command":"ls"},{"observation":"run","content":"x"}]]`, `[{"id":9,"source":"agent","action":"condensation","args":{"summary":"s"}}]`)
+	fuzzImport(f, OpenHands)
+}
+
+func FuzzSWEAgent(f *testing.F) {
+	seeds(f, samples, "none", `{"environment":"e","history":[{"role":"user","content":"a"},{"role":"assistant","content":"b","tool_calls":[{"id":"c","function":{"name":"d","arguments":"{}"}}]},{"role":"tool","content":"e","tool_call_ids":["c"]}],"trajectory":[{"action":"f","response":"b","observation":"e","state":"{}"}]}`,
+		`{"trajectory":[{"query":[{"role":"user","content":"a"}],"action":"b","response":"c","observation":"d"}]}`)
+	fuzzImport(f, SWEAgent)
+}
+
+func FuzzMessages(f *testing.F) {
+	seeds(f, samples, "messages.jsonl", `{"system":"s","messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"b"},{"type":"text","text":"c"}]},{"role":"assistant","content":null,"function_call":{"name":"d"}},{"role":"function","name":"d","content":"e"}]}`,
+		`[{"task_id":1,"trial":0,"traj":[{"role":"user","content":"a"}]},{"task_id":2,"traj":[]}]`, `{"messages_display":"user: a\nassistant: None\ntool: b"}`)
+	fuzzImport(f, Messages)
+}
+
+func FuzzAider(f *testing.F) {
+	seeds(f, samples, "aider*", "# aider chat started at 2026-01-01 10:00:00\n#### a  \n> Model: b with c  \nd\n> # 1 SEARCH/REPLACE block failed to match\ne  \n")
+	fuzzImport(f, Aider)
+}
 
 // BenchmarkImport imports the largest logs of ../shared/data; the log's bytes are what is counted.
 func BenchmarkImport(b *testing.B) {

@@ -35,9 +35,13 @@ const (
 	ClaudeCode Format = "claude-code" // ~/.claude/projects/<cwd>/<session>.jsonl
 	Codex      Format = "codex"       // ~/.codex/sessions/<date>/rollout-<time>-<session>.jsonl
 	CopilotCLI Format = "copilot-cli" // ~/.copilot/session-state/<session>/events.jsonl
+	Aider      Format = "aider"       // .aider.chat.history.md
 	GeminiCLI  Format = "gemini-cli"  // ~/.gemini/tmp/<project>/chats/session-<time>-<session>.json or .jsonl
+	Messages   Format = "messages"    // lists of messages as the APIs of OpenAI and Anthropic take them; tau-bench
 	OpenCode   Format = "opencode"    // what `opencode export <session>` prints
+	OpenHands  Format = "openhands"   // trajectories, and output.jsonl of its evaluations and its resolver
 	Pi         Format = "pi"          // ~/.pi/agent/sessions/<cwd>/<time>_<session>.jsonl
+	SWEAgent   Format = "swe-agent"   // trajectories/.../<instance>.traj
 )
 
 // handler knows one format. It is made for one session.
@@ -68,6 +72,10 @@ func formats() []format {
 		{GeminiCLI, newGemini},
 		{OpenCode, newOpenCode},
 		{Pi, newPi},
+		{OpenHands, newOpenHands},
+		{SWEAgent, newSWE},
+		{Messages, newMessages},
+		{Aider, newAider},
 	}
 }
 

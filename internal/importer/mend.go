@@ -2,7 +2,7 @@ package importer
 
 // mend closes a JSON document that is cut off, behind the last whole element of an outer list. It gives what stands
 // before the cut, closed, and where in raw that ends: what follows is lost to the document. Without such an element
-// there is nothing to mend, and it gives nil and 0.
+// there is nothing to mend, and it gives nil and 0. It does not check what stands before the cut.
 func mend(raw []byte) (whole []byte, at int) {
 	var open []byte // the brackets that close what is open
 	var closers []byte

@@ -8,6 +8,7 @@ import (
 // message is a line of messages.jsonl before it is written.
 type message struct {
 	id, role  string
+	name      string // of the speaker
 	content   []json.RawMessage
 	created   string
 	parent    string
@@ -24,6 +25,7 @@ func (w *writer) message(m *message) error {
 	var l builder
 	l.str("id", m.id)
 	l.str("role", m.role)
+	l.str("name", m.name)
 	l.raw("content", list2raw(m.content))
 	l.str("created_at", m.created)
 	l.str("parent", m.parent)

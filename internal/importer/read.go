@@ -54,6 +54,9 @@ func newReader(f format, open func(string) (Sink, error), progress func(int64)) 
 // readAll reads lines, or one document that stands on many lines.
 func (d *reader) readAll(in io.Reader) error {
 	r := bufio.NewReaderSize(in, 1<<16)
+	if t, ok := d.probe.(texts); ok {
+		return d.text(r, t)
+	}
 	if d.docs == nil {
 		return d.lines(r, 1)
 	}
@@ -84,7 +87,7 @@ func (d *reader) document(data []byte) error {
 	if doc.value == nil {
 		return d.lines(bufio.NewReader(bytes.NewReader(data)), 1)
 	}
-	if err := d.value(doc.value, source{}, false); err != nil {
+	if err := d.value(doc.value, source{}, len(bytes.TrimSpace(doc.tail)) > 0); err != nil {
 		return err
 	}
 	for _, bad := range doc.bad {
@@ -124,8 +127,8 @@ func (d *reader) cutDocument(data []byte) cutOut {
 		}
 	case err != nil && d.docs.holds(rest):
 		value, at := mend(rest)
-		if value == nil || depth(value) > maxDepth {
-			return cutOut{}
+		if !json.Valid(value) || depth(value) > maxDepth {
+			return cutOut{} // more than its end is missing
 		}
 		doc.value = value
 		doc.bad = append(doc.bad, piece{raw: rest[at:], bad: badTorn})
@@ -221,7 +224,7 @@ func (d *reader) value(raw json.RawMessage, src source, more bool) error {
 		return d.object(raw, src)
 	}
 	list := elements(raw)
-	if len(list) == 0 || !d.docs.holds(list[0]) {
+	if len(list) == 0 || list[0][0] != '{' || !d.docs.holds(list[0]) {
 		return d.talk(raw, more)
 	}
 	for i, v := range list {

@@ -2,8 +2,10 @@ package importer
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 // facts are what a log says, as the tests of this file read it: by encoding/json alone.
 type facts struct {
 	texts, thoughts, calls, results []string
+	said                            []string // texts and results together, of logs whose results name no call
 	sessions                        int
 }
 
@@ -47,16 +50,20 @@ func TestRealFormats(t *testing.T) {
 		{"copilot-cli/*/*.jsonl", 12, copilotFacts},
 		{"pi/*/*.jsonl", 1, piFacts},
 		{"gemini-cli/*/*.json", 3, geminiFacts},
+		{"openhands/*.jsonl", 2, openHandsFacts},
+		{"swe-agent/*.traj", 22, sweFacts},
+		{"tau-bench/*", 3, tauFacts},
 	} {
 		paths := logs(t, dir, c.pattern)
 		if len(paths) != c.files {
 			t.Errorf("%s: %d files, want %d", c.pattern, len(paths), c.files)
 		}
 		for _, path := range paths {
-			want := facts{sessions: 1}
+			var want facts
 			for _, v := range jsonValues(t, path) {
 				c.read(&want, v)
 			}
+			want.sessions = max(want.sessions, 1)
 			checkFacts(t, path, &want)
 		}
 	}
@@ -95,6 +102,13 @@ func checkFacts(t *testing.T, path string, want *facts) {
 	}
 	if got.sessions != want.sessions {
 		t.Errorf("%s: %d sessions, want %d", path, got.sessions, want.sessions)
+	}
+	if want.said != nil {
+		for _, r := range got.results {
+			got.said = append(got.said, strings.TrimPrefix(r, " "))
+		}
+		sameSet(t, path+": said", append(got.said, got.texts...), want.said)
+		return
 	}
 	sameSet(t, path+": texts", got.texts, want.texts)
 	sameSet(t, path+": thoughts", got.thoughts, want.thoughts)
@@ -184,6 +198,138 @@ func geminiFacts(f *facts, v any) {
 			for _, r := range listAt(c, "result") {
 				f.results = append(f.results, strAt(r, "functionResponse", "id")+" "+strAt(r, "functionResponse", "response", "output"))
 			}
+		}
+	}
+}
+
+func openHandsFacts(f *facts, v any) {
+	f.sessions++
+	answers := map[string]bool{}
+	for i, e := range listAt(v, "history") {
+		meta := at(e, "tool_call_metadata")
+		switch a := strAt(e, "action"); {
+		case a == "system" || a == "message":
+			say(&f.texts, strAt(e, "args", "content")+strAt(e, "content"))
+		case a == "recall" || strAt(e, "observation") == "recall":
+		case a != "" && meta != nil:
+			choice := listAt(meta, "model_response", "choices")[0]
+			if id := strAt(meta, "model_response", "id"); !answers[id] {
+				answers[id] = true
+				say(&f.texts, strAt(choice, "message", "content"))
+			}
+			f.calls = append(f.calls, strAt(meta, "tool_call_id")+" "+strAt(meta, "function_name"))
+		case a != "":
+			say(&f.texts, strAt(e, "thought"))
+			f.calls = append(f.calls, fmt.Sprintf("openhands-%d %s", i+1, a))
+		case meta != nil:
+			f.results = append(f.results, strAt(meta, "tool_call_id")+" "+strAt(e, "content"))
+		case strAt(e, "observation") == "error" && strAt(e, "source") != "":
+			say(&f.texts, strAt(e, "content"))
+		default:
+			f.results = append(f.results, fmt.Sprintf("openhands-%d %s", i, strAt(e, "content")))
+		}
+	}
+}
+
+func sweFacts(f *facts, v any) {
+	for _, m := range listAt(v, "history") {
+		content := strAt(m, "content")
+		if strAt(m, "role") == "tool" {
+			id, _ := listAt(m, "tool_call_ids")[0].(string)
+			f.results = append(f.results, id+" "+content)
+			continue
+		}
+		say(&f.texts, content)
+		openAICalls(f, m)
+	}
+}
+
+func openAICalls(f *facts, m any) {
+	for _, c := range listAt(m, "tool_calls") {
+		f.calls = append(f.calls, strAt(c, "id")+" "+strAt(c, "function", "name"))
+	}
+}
+
+func tauFacts(f *facts, v any) {
+	if text := strAt(v, "messages_display"); text != "" {
+		f.sessions++
+		for _, part := range regexp.MustCompile(`(?m)^(user|assistant|tool): `).Split(text, -1)[1:] {
+			if part = strings.TrimSuffix(part, "\n"); part != "None" {
+				f.said = append(f.said, part)
+			}
+		}
+		return
+	}
+	all, _ := v.([]any)
+	for _, talk := range all {
+		f.sessions++
+		for _, m := range listAt(talk, "traj") {
+			if strAt(m, "role") == "tool" {
+				f.results = append(f.results, strAt(m, "tool_call_id")+" "+strAt(m, "content"))
+				continue
+			}
+			say(&f.texts, strAt(m, "content"))
+			openAICalls(f, m)
+		}
+	}
+}
+
+// TestRealAider sees that every line of a history stands in the import, in order, once.
+func TestRealAider(t *testing.T) {
+	for _, path := range logs(t, shared(t), "aider/*.md") {
+		var want, got []string
+		for line := range strings.Lines(string(readFile(t, path))) {
+			line = strings.TrimRight(line, " \r\n")
+			want = append(want, strings.TrimPrefix(line, "# aider chat started at "))
+		}
+		sink, rep := importFile(t, path)
+		users := 0
+		for _, r := range parsed(t, sink) {
+			if r.Role == "user" {
+				users++
+			}
+			for _, b := range r.Blocks {
+				got = append(got, strings.Split(b.Text, "\n")...)
+			}
+		}
+		for _, e := range sink.events {
+			var ev struct {
+				Created string `json:"created_at"`
+				Data    struct{ Text string }
+			}
+			if err := json.Unmarshal(e, &ev); err != nil {
+				t.Fatal(err)
+			}
+			got = append(got, strings.Replace(ev.Created, "T", " ", 1))
+			got = append(got, strings.Split(ev.Data.Text, "\n")...)
+		}
+		sameLines(t, got, want)
+		if rep.Messages < 60 || users < 30 {
+			t.Errorf("%s: %d messages, %d of users", path, rep.Messages, users)
+		}
+	}
+}
+
+// sameLines compares two lists of lines by how often each stands there, without marks, blanks and thinking tags.
+func sameLines(t *testing.T, got, want []string) {
+	t.Helper()
+	count := map[string]int{}
+	bare := func(l string) string {
+		l = strings.TrimSpace(l)
+		for _, mark := range []string{"#### ", "> ", ">"} {
+			l = strings.TrimPrefix(l, mark)
+		}
+		return strings.TrimSpace(l)
+	}
+	for _, l := range want {
+		count[bare(l)]++
+	}
+	for _, l := range got {
+		count[bare(l)]--
+	}
+	for l, n := range count {
+		if n != 0 && l != "" && l != "####" && !strings.Contains(l, "thinking-content-") {
+			t.Errorf("%d times too few: %.200q", n, l)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func TestFixtures(t *testing.T) {
 	dir := filepath.Join(shared(t), "format-fixtures", "Resources", "Fixtures")
 	for _, pattern := range []string{"codex_*.jsonl", "stage0/agents/codex/*.jsonl", "stage0/agents/claude/*.jsonl", "stage0/agents/claude/subagent/*.jsonl",
 		"stage0/agents/claude/subagent/*/*/*.jsonl", "stage0/agents/copilot/*.jsonl", "stage0/agents/copilot/*/*/*.jsonl", "stage0/agents/pi/*.jsonl",
-		"stage0/agents/gemini/*",
+		"stage0/agents/gemini/*", "stage0/agents/hermes/*", "session_*.jsonl",
 		"stage0/agents/openclaw/*.jsonl"} {
 		list := logs(t, dir, pattern)
 		if len(list) == 0 {
@@ -124,6 +124,14 @@ func TestForeignLogs(t *testing.T) {
 // wantFormat knows whose logs stand where. OpenClaw is built on pi.
 func wantFormat(rel string) Format {
 	switch first, _, _ := strings.Cut(strings.TrimPrefix(rel, "format-fixtures/Resources/Fixtures/stage0/agents/"), "/"); {
+	case first == "openhands":
+		return OpenHands
+	case first == "swe-agent":
+		return SWEAgent
+	case first == "aider":
+		return Aider
+	case first == "tau-bench", first == "hermes", strings.HasPrefix(filepath.Base(rel), "session_") && !strings.Contains(rel, "droid"):
+		return Messages // Hermes keeps OpenAI's messages
 	case first == "gemini" || first == "gemini-cli":
 		return GeminiCLI
 	case !strings.HasSuffix(rel, ".jsonl"):

@@ -21,7 +21,7 @@ type Report struct {
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`
 
-	Lines   int `json:"lines"`   // non-blank lines of the log
+	Lines   int `json:"lines"`   // non-blank lines of the log; 0 for a conversation that shares them with others
 	Records int `json:"records"` // source records; two objects on one line count two
 
 	Messages int `json:"messages"` // written; a picture that occurs twice counts two blobs
@@ -66,7 +66,7 @@ func (r Report) Check() error {
 func (r Report) String() string {
 	var b strings.Builder
 	b.WriteString("read " + plural(r.Records, "record"))
-	if r.Lines != r.Records {
+	if r.Lines != r.Records && r.Lines > 0 {
 		b.WriteString(" on " + plural(r.Lines, "line"))
 	}
 	fmt.Fprintf(&b, ", wrote %s + %s", plural(r.Messages, "message"), plural(r.Events, "event"))
