@@ -2,6 +2,7 @@ package importer
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -143,6 +144,11 @@ func (o object) said() object {
 		}
 	}
 	return list
+}
+
+// objects gives those elements of a list that are objects.
+func objects(list json.RawMessage) []json.RawMessage {
+	return slices.DeleteFunc(elements(list), func(raw json.RawMessage) bool { return raw[0] != '{' })
 }
 
 func digits(n int) json.RawMessage { return strconv.AppendInt(nil, int64(n), 10) }

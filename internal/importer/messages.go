@@ -163,11 +163,7 @@ func (m *messages) blocks(o object) ([]json.RawMessage, error) {
 	if t := firstSet(o.str("reasoning_content"), o.str("reasoning")); t != "" {
 		list = append(list, thinking(t, "", false))
 	}
-	for _, raw := range elements(o.get("thinking_blocks")) {
-		if parseObject(raw) != nil {
-			list = append(list, raw)
-		}
-	}
+	list = append(list, objects(o.get("thinking_blocks"))...)
 	for _, b := range content {
 		if t := parseObject(b); t.str("type") != "text" || t.str("text") != "" {
 			list = append(list, b)

@@ -72,10 +72,7 @@ func (s *swe) record(src source) (outcome, error) {
 	said := plainText(o.get("content"))
 	s.texts = append(s.texts, said)
 	m := &message{id: s.w.newID("", src), role: firstSet(o.str("role"), "user"), native: s.native(src, o, "agent", "message_type")}
-	for _, raw := range elements(o.get("thinking_blocks")) {
-		m.content = append(m.content, raw)
-	}
-	m.content = append(m.content, blocks...)
+	m.content = append(objects(o.get("thinking_blocks")), blocks...)
 	switch m.role {
 	case "assistant":
 		s.answers++
