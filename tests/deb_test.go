@@ -84,10 +84,10 @@ func TestDebInstalled(t *testing.T) {
 		`completion: complete -o default -F __start_ctxfs ctxfs`,
 		`asleep: ctxfs.service inactive disabled ctxfs-gc.timer inactive disabled`, `units: `,
 		`awake: ctxfs.service active enabled ctxfs-gc.timer active enabled`,
-		`pack: hello`, `gc: success`, `gc store: root`, `timer: 1`, `budget: 5000`,
+		`settings: budget: 9000 1`, `pack: hello`, `gc: success`, `gc store: root`, `timer: 1`, `budget: 5000`,
 		`own: active /home/alice/.local/share/ctxfs`, `own again: own`, `own gc: alice`, `own end: /home/alice/ctx is not a mountpoint`,
 		`upgraded: installed 2.0`, `written: 201 v9.9.9 the same daemon`, `still awake: ctxfs.service active enabled ctxfs-gc.timer active enabled`,
-		`postinst again: active`, `prerm again: active`,
+		`settings are kept: budget = 9000`, `postinst again: active`, `prerm again: active`,
 		`removed: config-files inactive /ctx is not a mountpoint ls: cannot access '/usr/bin/ctxfs': No such file or directory`, `purged: dpkg-query: no packages found matching ctxfs 1`,
 		`history: 201`, `left over: `,
 	} {

@@ -34,6 +34,12 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	for _, name := range []string{"CTXFS_CONFIG", "XDG_CONFIG_HOME"} { // this host's settings are not the tests'
+		if err := os.Setenv(name, filepath.Join(dir, "none")); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
 	program = filepath.Join(dir, "ctxfs")
 	args := []string{"build", "-o", program}
 	if raceEnabled {

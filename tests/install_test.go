@@ -59,7 +59,7 @@ func TestInstall(t *testing.T) {
 		"/usr/local/bin/ctxfs", "/usr/sbin/mount.ctxfs -> ../local/bin/ctxfs", "/usr/sbin/mount.fuse.ctxfs -> ../local/bin/ctxfs",
 		"/usr/local/share/man/man1/ctxfs.1", "/usr/local/share/man/man1/ctxfs-session-archive.1", "/usr/local/share/man/man8/mount.ctxfs.8",
 		"/usr/local/share/bash-completion/completions/ctxfs", "/usr/local/share/zsh/site-functions/_ctxfs", "/usr/local/share/fish/vendor_completions.d/ctxfs.fish",
-		"/usr/local/lib/systemd/system/ctxfs.service", "/usr/local/lib/systemd/system/ctxfs-gc.timer", "/usr/local/lib/systemd/user/ctxfs.service",
+		"/usr/local/lib/systemd/system/ctxfs.service", "/usr/local/lib/systemd/system/ctxfs-gc.timer", "/usr/local/lib/systemd/user/ctxfs.service", "/etc/ctxfs/config",
 	} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not installed: %q", want, files)
@@ -69,8 +69,16 @@ func TestInstall(t *testing.T) {
 		t.Errorf("two installations differ: %s", out)
 	}
 	script(t, []string{"DESTDIR=" + dest}, "../scripts/install", "--remove")
-	if left := tree(t, dest); len(left) > 0 {
+	if left := tree(t, dest); !slices.Equal(left, []string{"/etc/ctxfs/config"}) {
 		t.Errorf("left: %q", left)
+	}
+	config := filepath.Join(dest, "etc/ctxfs/config")
+	if err := os.WriteFile(config, []byte("# mine\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script(t, []string{"DESTDIR=" + dest}, "../scripts/install", program)
+	if read(t, config) != "# mine\n" {
+		t.Error("/etc/ctxfs/config was written over")
 	}
 }
 

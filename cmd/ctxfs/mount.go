@@ -78,6 +78,9 @@ const defaultStoreText = "/var/lib/ctxfs for root, else ~/.local/share/ctxfs"
 
 // defaultStore is the store when none is named (design: section 8).
 func defaultStore() string {
+	if dir := os.Getenv(envName("", storeKey)); dir != "" {
+		return dir
+	}
 	if os.Geteuid() == 0 {
 		return "/var/lib/ctxfs"
 	}
@@ -150,6 +153,20 @@ func (m *mountFlags) option(o string) error {
 func passedOver(key string) bool {
 	return slices.Contains([]string{"", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime"}, key) ||
 		strings.HasPrefix(key, "x-") || strings.HasPrefix(key, "X-") || strings.HasPrefix(key, "comment")
+}
+
+// onlyKernel refuses options that are not for the kernel: ctxfs's own have flags, which count before a file.
+func onlyKernel(options string) error {
+	for _, o := range strings.Split(options, ",") {
+		var m mountFlags
+		if err := m.option(o); err != nil {
+			return err
+		}
+		if len(m.kernel) == 0 && !passedOver(o) {
+			return fmt.Errorf("options: %s has a setting of its own", o)
+		}
+	}
+	return nil
 }
 
 // unknownOption is a usageError about an option that nobody knows.

@@ -55,6 +55,7 @@ func setup(env *testscript.Env) error {
 	env.Setenv("UID", uid)
 	env.Setenv("GID", strconv.Itoa(os.Getgid()))
 	env.Setenv("SESSION", filepath.Join(mnt, "home", uid, "agent/coder/session/fix-42"))
+	env.Setenv("CTXFS_CONFIG", filepath.Join(env.WorkDir, "config"))
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
 	env.Setenv("SAMPLES", filepath.Join(filepath.Dir(filepath.Dir(mustGetwd())), "samples"))
 	env.Defer(func() { freeMounts(env) })
@@ -151,7 +152,7 @@ func runFor(ts *testscript.TestScript, user *syscall.Credential, code string, ar
 	cmd := exec.Command(program, args[1:]...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = ts.MkAbs("."), ts.Stdout(), ts.Stderr()
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: user}
-	for _, name := range []string{"PATH", "HOME", "XDG_DATA_HOME", "CTXFS_MOUNT", "GORACE", "GOCOVERDIR", "TMPDIR"} {
+	for _, name := range []string{"PATH", "HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME", "CTXFS_MOUNT", "CTXFS_CONFIG", "GORACE", "GOCOVERDIR", "TMPDIR"} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	err = cmd.Run()
