@@ -278,8 +278,9 @@ func (f *FS) controlAttr(n node, h *handle, size bool, a *fuse.Attr) error {
 // contentSize gives the true size of what would be read: as opened, else as it is now.
 func (f *FS) contentSize(n node, h *handle, size bool, a *fuse.Attr) error {
 	if h != nil {
-		setSize(a, h.size())
-		return nil
+		n, err := f.sizeOf(h)
+		setSize(a, n)
+		return err
 	}
 	if !size {
 		return nil

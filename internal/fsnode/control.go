@@ -26,8 +26,8 @@ func (f *FS) writeControlOnce(h *handle, in *fuse.WriteIn, data []byte) error {
 // once: a shell hears of a refusal at write(2), not only at close(2). h's lock is taken.
 func (f *FS) writeControl(h *handle, in *fuse.WriteIn, data []byte) error {
 	off := int(in.Offset)
-	if h.add {
-		off = len(h.data) // what is written since the last commit
+	if in.Flags&unix.O_APPEND != 0 { // the kernel's idea of the end is that of others
+		off = len(h.data)
 	}
 	if in.Offset > session.MaxControl || off+len(data) > session.MaxControl {
 		return unix.EFBIG
@@ -85,11 +85,15 @@ func (f *FS) setSizeControl(n node, h *handle, size uint64, by session.Caller) e
 	if h != nil && h.write {
 		h.mu.Lock()
 		defer h.mu.Unlock()
+		data, err := f.controlData(h)
+		if err != nil {
+			return err
+		}
 		if err := f.handles.hold(h, int64(size)); err != nil {
 			return err
 		}
-		h.data = resize(h.data, int(size))
-		h.dirty = true
+		h.data = resize(data, int(size))
+		h.dirty, h.add = true, false
 		return nil
 	}
 	x, name, data, err := f.readControl(n)
@@ -97,6 +101,27 @@ func (f *FS) setSizeControl(n node, h *handle, size uint64, by session.Caller) e
 		return err
 	}
 	return x.WriteControl(name, resize(data, int(size)), by)
+}
+
+// controlData is what an open control file shows. Of one that lines are added to, that is what stands in the file, and what was added
+// since. h's lock is taken.
+func (f *FS) controlData(h *handle) ([]byte, error) {
+	if !h.add {
+		return h.data, nil
+	}
+	now, err := f.contentFor(h.uid, h.node)
+	return append(now[:len(now):len(now)], h.data...), err
+}
+
+// sizeOf is how large an open file is that is no plain one.
+func (f *FS) sizeOf(h *handle) (int64, error) {
+	if h.log != nil {
+		return h.log.Size(), nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	data, err := f.controlData(h)
+	return int64(len(data)), err
 }
 
 // readControl gives a control file's session, its name in it, and what stands in it now.

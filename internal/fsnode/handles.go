@@ -58,16 +58,6 @@ func plainHandle(n node, file *os.File, write bool) (*handle, error) {
 	return &handle{node: n, file: file, owner: st.Uid, write: write}, nil
 }
 
-// size is how large the open file is.
-func (h *handle) size() int64 {
-	if h.log != nil {
-		return h.log.Size()
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return int64(len(h.data))
-}
-
 // endedAttr is for an open log of a temporary session that has ended: as the file has it, which is in no folder any more.
 func (h *handle) endedAttr(a *fuse.Attr) error {
 	var st unix.Stat_t

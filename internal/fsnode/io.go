@@ -26,10 +26,11 @@ func (f *FS) Read(_ <-chan struct{}, in *fuse.ReadIn, buf []byte) (fuse.ReadResu
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if in.Offset >= uint64(len(h.data)) {
-		return fuse.ReadResultData(nil), fuse.OK
+	data, err := f.controlData(h)
+	if err != nil || in.Offset >= uint64(len(data)) {
+		return fuse.ReadResultData(nil), errno(err)
 	}
-	return fuse.ReadResultData(buf[:copy(buf, h.data[in.Offset:])]), fuse.OK
+	return fuse.ReadResultData(buf[:copy(buf, data[in.Offset:])]), fuse.OK
 }
 
 // readLog reads whole lines only: bytes past the last commit are not there yet.
@@ -244,7 +245,11 @@ func (f *FS) Lseek(_ <-chan struct{}, in *fuse.LseekIn, out *fuse.LseekOut) fuse
 		out.Offset = uint64(off)
 		return errno(err)
 	}
-	size := uint64(h.size())
+	n, err := f.sizeOf(h)
+	if err != nil {
+		return errno(err)
+	}
+	size := uint64(n)
 	if in.Offset >= size {
 		return fuse.Status(unix.ENXIO)
 	}
