@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install uninstall deb deb-test install-deps demo test race lint vulncheck fuzz fault powerloss crash load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install uninstall deb deb-test install-deps demo test race lint vulncheck fuzz fault powerloss crash model load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -87,6 +87,11 @@ crash: install-deps
 LOAD ?= 10m
 load: install-deps
 	CTXFS_TEST_LOAD=$(LOAD) $(GO) test -count=1 -timeout 6h -run 'TestLoad' -v ./tests
+
+# Random operations on plain files, then on control files, for MODEL each, beside a model; workers are killed in between.
+MODEL ?= 10m
+model: install-deps
+	CTXFS_MODEL_TIME=$(MODEL) $(GO) test -count=1 -timeout 24h -run TestModel -v ./tests/posix
 
 # What ctxfs costs beside the file system below it, go-fuse's loopback example, and other file systems that pass requests on:
 # docs/bench/ is written anew, in under ten minutes. It wants a quiet machine. Rows of the privileged mount are root's.

@@ -114,8 +114,11 @@ func openWrite(path string, flags int, text string) error {
 	if err != nil {
 		return err
 	}
-	defer unix.Close(fd)
-	return whole(unix.Write(fd, []byte(text)))(len(text))
+	err = whole(unix.Write(fd, []byte(text)))(len(text))
+	if cerr := unix.Close(fd); err == nil {
+		err = cerr
+	}
+	return err
 }
 
 // whole is an error also when less was done than was to be.

@@ -3,6 +3,7 @@ package posix
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -64,6 +65,7 @@ type mount struct {
 	cmd          *exec.Cmd
 	log          *lines // what the daemon printed
 	crashes      bool   // workers are killed
+	kills        sync.WaitGroup
 }
 
 // lines is what a program prints.
@@ -140,7 +142,9 @@ func (m *mount) finish() {
 func (m *mount) status(key string) string {
 	m.t.Helper()
 	data, err := os.ReadFile(m.point + "/status")
-	must(m.t, err)
+	if err != nil {
+		m.t.Error(err)
+	}
 	_, rest, _ := strings.Cut("\n"+string(data), "\n"+key+": ")
 	value, _, _ := strings.Cut(rest, "\n")
 	return value
@@ -152,15 +156,29 @@ func (m *mount) killWorker() {
 	m.crashes = true
 	old := m.status("worker")
 	pid, err := strconv.Atoi(old)
-	must(m.t, err)
-	must(m.t, unix.Kill(pid, unix.SIGKILL))
+	if err == nil {
+		err = unix.Kill(pid, unix.SIGKILL)
+	}
+	if err != nil {
+		m.t.Errorf("kill worker %q: %v", old, err)
+		return
+	}
 	for range 5000 {
 		if m.status("worker") != old {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	m.t.Fatal("no other worker came")
+	m.t.Error("no other worker came")
+}
+
+// killMeanwhile kills the worker some time after it returned, in the middle of what is done then. One kill is over before the next.
+func (m *mount) killMeanwhile() {
+	m.kills.Wait()
+	m.kills.Go(func() {
+		time.Sleep(time.Duration(rand.IntN(3000)) * time.Microsecond)
+		m.killWorker()
+	})
 }
 
 // errnoName is an error as the tables have it: ok, an errno's name, or its text.
