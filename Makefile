@@ -41,7 +41,7 @@ demo: install-deps build
 test: install-deps
 	@scripts/install-deps rsync:rsync
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
-	$(GO) test ./...
+	$(GO) test -timeout 30m ./...
 
 # Rooms in which nothing runs at the same time, as a test of the layers holds them to. The race detector has nothing to find there.
 SEQUENTIAL := record context/bundle context/compile context/derive context/pack context/recall context/trace dedup frames importer quality swap
@@ -50,7 +50,7 @@ SEQUENTIAL := record context/bundle context/compile context/derive context/pack 
 # tests/fault traces the program without it.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev rsync:rsync
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -race -short $$($(GO) list ./... | grep -vxF $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short $$($(GO) list ./... | grep -vxF $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./internal/context/redact
 
 lint:
