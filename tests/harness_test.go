@@ -74,6 +74,14 @@ func skip(t *testing.T, format string, args ...any) {
 	t.Skipf("SKIP: "+format, args...)
 }
 
+// notUnderRace skips what asks one thing after the other, and takes long for the race detector to see nothing.
+func notUnderRace(t *testing.T) {
+	t.Helper()
+	if raceEnabled {
+		t.Skip("the race detector has nothing to see here")
+	}
+}
+
 // mount is a running ctxfs.
 type mount struct {
 	t            *testing.T

@@ -82,6 +82,7 @@ func badContents() map[string][]badContent {
 // TestBadControlFiles writes each of them. What is refused leaves the file as it was; what is taken can be read and the pack is made
 // with it; a log beside it never changes.
 func TestBadControlFiles(t *testing.T) {
+	notUnderRace(t)
 	m := newMount(t, "--budget", "20000")
 	dir := m.session("control")
 	add(t, dir+"/messages.jsonl", message("user", "We decided to use Go."))

@@ -37,6 +37,7 @@ func npmModules(t *testing.T, from, script string) string {
 
 // The protocol's own TypeScript client uses every part of the server, over standard input and output and over HTTP.
 func TestMCP(t *testing.T) {
+	notUnderRace(t)
 	m := newMount(t)
 	modules := npmModules(t, "testdata/mcp", "client.mjs")
 	log := m.session("decimal") + "/messages.jsonl"

@@ -14,6 +14,7 @@ import (
 
 // A report is one page that a real browser shows, by keyboard and in the dark too, and that runs nothing of what the log says.
 func TestReport(t *testing.T) {
+	notUnderRace(t)
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {
 		skip(t, "no chromium here: %v", err)
