@@ -8,7 +8,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install uninstall deb deb-test install-deps demo test race lint vulncheck fuzz fault powerloss crash model load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install uninstall deb deb-test install-deps demo test race lint vulncheck fuzz fault powerloss crash model stress load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -87,6 +87,12 @@ crash: install-deps
 LOAD ?= 10m
 load: install-deps
 	CTXFS_TEST_LOAD=$(LOAD) $(GO) test -count=1 -timeout 6h -run 'TestLoad' -v ./tests
+
+# Logs, packs, fio and stress-ng on a mount for STRESS, with workers killed: what was written is there, memory is level.
+STRESS ?= 1h
+stress: install-deps
+	@scripts/install-deps fio:fio stress-ng:stress-ng
+	CTXFS_STRESS=$(STRESS) $(GO) test -count=1 -timeout 48h -run TestStress -v ./tests/posix
 
 # Random operations on plain files, then on control files, for MODEL each, beside a model; workers are killed in between.
 MODEL ?= 10m
