@@ -225,7 +225,7 @@ func (s *stress) read() {
 func (s *stress) fio(dir string) {
 	for i := rand.IntN(100); !s.stop.Load(); i++ {
 		jobs := fioJobs()
-		args := append([]string{"--name=job", "--directory=" + dir, "--size=4m", "--numjobs=2", "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--verify_backlog=256",
+		args := append([]string{"--name=job", "--directory=" + dir, "--size=4m", "--numjobs=2", "--verify=crc32c", "--verify_fatal=1", "--do_verify=1", "--verify_state_save=0", "--verify_backlog=256",
 			"--time_based", "--runtime=4", "--group_reporting"}, jobs[i%len(jobs)]...)
 		out, err := exec.Command("fio", args...).CombinedOutput()
 		if err != nil {
