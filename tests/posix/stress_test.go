@@ -171,12 +171,14 @@ func (s *stress) write(writer int, how style) (n int) {
 			n++
 		}
 		text := block.String()
-		for piece := len(text); text != "" && err == nil; text = text[piece:] {
-			if piece = len(text); how.piece > 0 {
+		for text != "" && err == nil {
+			piece := len(text)
+			if how.piece > 0 {
 				piece = min(piece, how.piece)
 			}
 			_, err = f.WriteString(text[:piece])
 			s.bytes.Add(int64(piece))
+			text = text[piece:]
 		}
 		if how.sync > 0 && writes%how.sync == 0 && err == nil {
 			err = f.Sync()
