@@ -16,7 +16,7 @@ type picture struct {
 }
 
 // findPicture reads o as a block with inline data: {"source":{"type":"base64",...}} (Anthropic), {"image_url":
-// "data:..."} with the URL as a string or an object, {"file":{"file_data":"data:..."}} (OpenAI), {"url":"data:..."}
+// "data:..."} with the URL as a string or an object, {"file":{"file_data":"data:..."}}, {"input_audio":{...}} (OpenAI), {"url":"data:..."}
 // (OpenCode), {"data":...,"mimeType":...} (MCP, Gemini).
 func findPicture(o object) (picture, bool) {
 	p := picture{typ: blockType(o.str("type"))}
@@ -30,6 +30,10 @@ func findPicture(o object) (picture, bool) {
 			p.mediaType, p.data, p.rest = strings.TrimPrefix(head, "data:"), data, o.without("type", key)
 			return p, true
 		}
+	}
+	if a := o.obj("input_audio"); a.str("data") != "" {
+		p.mediaType, p.data, p.rest = "audio/"+a.str("format"), a.str("data"), o.without("type", "input_audio")
+		return p, true
 	}
 	if t := o.str("mimeType"); t != "" && o.str("data") != "" {
 		p.mediaType, p.data, p.rest = t, o.str("data"), o.without("type", "mimeType", "data")
@@ -91,7 +95,7 @@ func dropSpace(r rune) rune {
 
 // withoutMedia gives raw with every inline picture replaced by a reference, at any depth.
 func (w *writer) withoutMedia(raw json.RawMessage) (json.RawMessage, error) {
-	if len(raw) == 0 || (!bytes.Contains(raw, []byte("base64")) && !bytes.Contains(raw, []byte(`"mimeType"`))) {
+	if len(raw) == 0 || (!bytes.Contains(raw, []byte("base64")) && !bytes.Contains(raw, []byte(`"mimeType"`)) && !bytes.Contains(raw, []byte(`"input_audio"`))) {
 		return raw, nil
 	}
 	switch raw[0] {
