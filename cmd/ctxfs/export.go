@@ -2,10 +2,8 @@ package main
 
 import (
 	"archive/tar"
-	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -25,39 +23,60 @@ import (
 )
 
 func newSessionExport() *cobra.Command {
-	var out string
+	var out, form string
 	var quiet bool
 	cmd := &cobra.Command{
-		Use: "export SESSION-PATH", Short: "write a session, whole, as a tar file",
+		Use: "export SESSION-PATH", Short: "write a session, whole, as a tar file, or its messages in another program's form",
 		Long: `Write a session as a tar file: its logs byte for byte, its control files, what agents wrote under context/, and under blob/
 the pictures and documents that its records name. What ctxfs derives is left out: it can be built again.
-ctxfs session restore --from FILE SESSION-PATH makes a session of it. In a mount an event of the session, context.exported,
-tells that it was written.`,
-		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar", Args: exactArgs(1),
+ctxfs session restore --from FILE SESSION-PATH makes a session of it.
+
+With --format, write its messages as those of OpenAI's or Anthropic's API (openai, anthropic), as a log of Claude Code
+(claude-code), or for people to read (markdown). Pictures are written with their data. What the form has no place for is
+left out, and told on stderr; docs/import.md has the fields that come back when it is imported. Secrets are not masked.
+
+In a mount an event of the session, context.exported, tells that it was written.`,
+		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar\n  ctxfs session export . --format openai | jq '.messages | length'\n  ctxfs session export . --format markdown | less",
+		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := checkForm(form); err != nil {
+				return err
+			}
 			export := func(w io.Writer, dir string) error {
-				if err := exportMounted(w, dir); err != nil || quiet {
-					return err
+				if form != tarFormat {
+					return exportMessages(w, cmd.ErrOrStderr(), dir, form)
 				}
-				return exported(dir)
+				return exportWhole(w, dir)
 			}
-			if !inMount(mounts.Real(args[0])) {
-				x, done, err := openSession(args[0])
-				if err != nil {
-					return err
-				}
-				defer done()
-				export = func(w io.Writer, _ string) error { return exportSession(w, x) }
-			}
+			var err error
 			if out == "" || out == "-" {
-				return export(cmd.OutOrStdout(), args[0])
+				err = export(cmd.OutOrStdout(), args[0])
+			} else {
+				err = toFile(out, func(w io.Writer) error { return export(w, args[0]) })
 			}
-			return toFile(out, func(w io.Writer) error { return export(w, args[0]) })
+			if err != nil || quiet || !inMount(mounts.Real(args[0])) {
+				return err
+			}
+			return exported(args[0], form)
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
+	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code or markdown")
 	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
 	return cmd
+}
+
+// exportWhole writes a session as a tar file.
+func exportWhole(w io.Writer, dir string) error {
+	if inMount(mounts.Real(dir)) {
+		return exportMounted(w, dir)
+	}
+	x, done, err := openSession(dir)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return exportSession(w, x)
 }
 
 // toFile writes a new file in one step: after a failure there is none.
@@ -214,129 +233,4 @@ func (b *blobScan) Write(p []byte) (int, error) {
 	}
 	b.rest = append(b.rest[:0], b.rest[max(0, len(b.rest)-idLen+1):]...)
 	return len(p), nil
-}
-
-// ownSession reads the path of a session of the caller's in a mount.
-func ownSession(p string) (point, agent, name string, ok bool) {
-	m := sessionPathRe.FindStringSubmatch(p)
-	if m == nil {
-		return "", "", "", false
-	}
-	agent, ok = strings.CutPrefix(m[2], fmt.Sprintf("home/%d/agent/", os.Getuid()))
-	return m[1], agent, m[3], ok
-}
-
-// restoreFrom makes a session, in a mount, of an exported one.
-func restoreFrom(file, dir string) error {
-	in, err := os.Open(file)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	point, agent, name, ok := ownSession(mounts.Real(dir))
-	if !ok {
-		return usageError{fmt.Sprintf("%s is not a session's directory of yours in a mount: MOUNTPOINT/home/%d/agent/<agent>/session/<session>", dir, os.Getuid())}
-	}
-	if err := mountError(point); err != nil {
-		return err
-	}
-	t := tar.NewReader(in)
-	first, err := t.Next()
-	if err != nil { // before a session is made of it
-		return fmt.Errorf("%s is not an exported session: %w", file, err)
-	}
-	to, err := newMountTarget(point)
-	if err != nil {
-		return err
-	}
-	defer to.close()
-	s, err := to.create(agent, name)
-	if err != nil {
-		return err
-	}
-	r := &restorer{sink: s, dir: s.dir}
-	err = errors.Join(r.all(t, first), s.close())
-	if err == nil && r.shown != nil {
-		err = os.WriteFile(filepath.Join(s.dir, session.Injections), r.shown, 0o600)
-	}
-	return err
-}
-
-// restorer reads one tar file into a session. Logs go through its sink; the rest are ordinary writes below dir.
-type restorer struct {
-	sink  *sink
-	dir   string
-	shown []byte // injections.jsonl, which is taken once the blobs are there that it names
-}
-
-// all restores the file h and those behind it.
-func (r *restorer) all(t *tar.Reader, h *tar.Header) error {
-	for {
-		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
-			return fmt.Errorf("not an exported session: it holds %s", printable(h.Name))
-		}
-		if err := r.one(h.Name, t); err != nil {
-			return fmt.Errorf("%s: %w", printable(h.Name), err)
-		}
-		var err error
-		if h, err = t.Next(); err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("not an exported session: %w", err)
-		}
-	}
-}
-
-func (r *restorer) one(name string, t io.Reader) error {
-	if name == session.Messages || name == session.Events {
-		return eachLine(t, func(line []byte) error {
-			if name == session.Messages {
-				return r.sink.Message(line)
-			}
-			return r.sink.Event(line)
-		})
-	}
-	data, err := io.ReadAll(io.LimitReader(t, 1<<30))
-	if err != nil {
-		return err
-	}
-	if id, ok := strings.CutPrefix(name, "blob/"); ok {
-		if !cas.Matches(id, data) {
-			return cas.ErrCorrupt
-		}
-		_, err := r.sink.Blob(data)
-		return err
-	}
-	switch name {
-	case session.Injections:
-		r.shown = data
-		return nil
-	case "meta.json", "cwd", "state":
-		return nil // the new session has its own identity, its agent's root, and nothing that runs
-	}
-	full := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
-		return err
-	}
-	return os.WriteFile(full, data, 0o600)
-}
-
-// eachLine calls fn with every line, without its '\n'.
-func eachLine(r io.Reader, fn func(line []byte) error) error {
-	b := bufio.NewReaderSize(r, 1<<20)
-	for {
-		line, err := b.ReadBytes('\n')
-		if len(line) > 0 {
-			if ferr := fn(bytes.TrimSuffix(line, []byte{'\n'})); ferr != nil {
-				return ferr
-			}
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
 }

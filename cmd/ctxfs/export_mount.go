@@ -51,9 +51,9 @@ func exportMounted(w io.Writer, dir string) error {
 }
 
 // exported records that a session left ctxfs (Agent Context, context.exported).
-func exported(dir string) error {
+func exported(dir, form string) error {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
-	return appendEvent(dir, "export-"+cas.Sum([]byte(dir + now)).String()[7:23], "context.exported", now, map[string]any{"what": "session"})
+	return appendEvent(dir, "export-"+cas.Sum([]byte(dir + now)).String()[7:23], "context.exported", now, map[string]any{"what": "session", "format": form})
 }
 
 type mountExporter struct {

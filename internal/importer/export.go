@@ -171,3 +171,25 @@ func (e *exporter) put(line []byte) error {
 	_, err := e.w.Write(line)
 	return err
 }
+
+// Origin finds out of the events of an imported session what its own id was, and where it worked; "" for what they do not say.
+func Origin(events io.Reader) (sessionID, cwd string, err error) {
+	r := bufio.NewReaderSize(events, 1<<16)
+	for range 1000 { // it stands near the beginning
+		line, err := r.ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return "", "", err
+		}
+		data := parseObject(line).obj("data")
+		info := data.obj("info")
+		sessionID = firstSet(sessionID, data.str("sessionId"), info.str("id"), data.str("session_id"))
+		if oneOf(parseObject(line).str("type"), "session", "session_meta") {
+			sessionID = firstSet(sessionID, data.str("id"))
+		}
+		cwd = firstSet(cwd, data.str("cwd"), data.obj("context").str("cwd"), info.str("directory"))
+		if err == io.EOF || sessionID != "" && cwd != "" {
+			break
+		}
+	}
+	return sessionID, cwd, nil
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"ctxfs/internal/cas"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+)
+
+// ownSession reads the path of a session of the caller's in a mount.
+func ownSession(p string) (point, agent, name string, ok bool) {
+	m := sessionPathRe.FindStringSubmatch(p)
+	if m == nil {
+		return "", "", "", false
+	}
+	agent, ok = strings.CutPrefix(m[2], fmt.Sprintf("home/%d/agent/", os.Getuid()))
+	return m[1], agent, m[3], ok
+}
+
+// restoreFrom makes a session, in a mount, of an exported one.
+func restoreFrom(file, dir string) error {
+	in, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	point, agent, name, ok := ownSession(mounts.Real(dir))
+	if !ok {
+		return usageError{fmt.Sprintf("%s is not a session's directory of yours in a mount: MOUNTPOINT/home/%d/agent/<agent>/session/<session>", dir, os.Getuid())}
+	}
+	if err := mountError(point); err != nil {
+		return err
+	}
+	t := tar.NewReader(in)
+	first, err := t.Next()
+	if err != nil { // before a session is made of it
+		return fmt.Errorf("%s is not an exported session: %w", file, err)
+	}
+	to, err := newMountTarget(point)
+	if err != nil {
+		return err
+	}
+	defer to.close()
+	s, err := to.create(agent, name)
+	if err != nil {
+		return err
+	}
+	r := &restorer{sink: s, dir: s.dir}
+	err = errors.Join(r.all(t, first), s.close())
+	if err == nil && r.shown != nil {
+		err = os.WriteFile(filepath.Join(s.dir, session.Injections), r.shown, 0o600)
+	}
+	return err
+}
+
+// restorer reads one tar file into a session. Logs go through its sink; the rest are ordinary writes below dir.
+type restorer struct {
+	sink  *sink
+	dir   string
+	shown []byte // injections.jsonl, which is taken once the blobs are there that it names
+}
+
+// all restores the file h and those behind it.
+func (r *restorer) all(t *tar.Reader, h *tar.Header) error {
+	for {
+		if h.Typeflag != tar.TypeReg || !filepath.IsLocal(h.Name) {
+			return fmt.Errorf("not an exported session: it holds %s", printable(h.Name))
+		}
+		if err := r.one(h.Name, t); err != nil {
+			return fmt.Errorf("%s: %w", printable(h.Name), err)
+		}
+		var err error
+		if h, err = t.Next(); err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("not an exported session: %w", err)
+		}
+	}
+}
+
+func (r *restorer) one(name string, t io.Reader) error {
+	if name == session.Messages || name == session.Events {
+		return eachLine(t, func(line []byte) error {
+			if name == session.Messages {
+				return r.sink.Message(line)
+			}
+			return r.sink.Event(line)
+		})
+	}
+	data, err := io.ReadAll(io.LimitReader(t, 1<<30))
+	if err != nil {
+		return err
+	}
+	if id, ok := strings.CutPrefix(name, "blob/"); ok {
+		if !cas.Matches(id, data) {
+			return cas.ErrCorrupt
+		}
+		_, err := r.sink.Blob(data)
+		return err
+	}
+	switch name {
+	case session.Injections:
+		r.shown = data
+		return nil
+	case "meta.json", "cwd", "state":
+		return nil // the new session has its own identity, its agent's root, and nothing that runs
+	}
+	full := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(full, data, 0o600)
+}
+
+// eachLine calls fn with every line, without its '\n'.
+func eachLine(r io.Reader, fn func(line []byte) error) error {
+	b := bufio.NewReaderSize(r, 1<<20)
+	for {
+		line, err := b.ReadBytes('\n')
+		if len(line) > 0 {
+			if ferr := fn(bytes.TrimSuffix(line, []byte{'\n'})); ferr != nil {
+				return ferr
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
