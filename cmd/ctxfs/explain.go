@@ -6,8 +6,8 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
-	"text/tabwriter"
 )
 
 // packFile is what of pack.json is explained.
@@ -32,34 +32,44 @@ type packPart struct {
 	About  bool               `json:"tokens_estimated"`
 }
 
-// explain shows why a pack is as it is: a bar of the window by kind, then every item and everything left out.
-func explain(w io.Writer, packJSON []byte) error {
-	var p packFile
-	if err := json.Unmarshal(packJSON, &p); err != nil {
+// explain shows why a pack is as it is: a bar of the window by kind, then every item and everything left out. The bar is width columns
+// wide.
+func explain(w io.Writer, packJSON []byte, p pen, width int) error {
+	var f packFile
+	if err := json.Unmarshal(packJSON, &f); err != nil {
 		return fmt.Errorf("pack.json: %w", err)
 	}
-	window(w, &p)
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "\nIN\tKIND\tSOURCE\tTOKENS\tSCORE\tPARTS")
-	for i, it := range p.Items {
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%d\t%.3f\t%s\n", i+1, it.Kind, it.where(), it.Tokens, it.Score, it.why())
+	hues := f.window(w, p, width)
+	var in, out table
+	in.heads("IN", "KIND", "SOURCE", "TOKENS", "SCORE", "PARTS")
+	for i, it := range f.Items {
+		in.add(number(i+1), styled{hues[it.Kind], it.Kind}, styled{plain, it.where()}, number(it.Tokens), it.score(), styled{faint, it.why()})
 	}
-	fmt.Fprintln(tw, "\nOUT\tKIND\tSOURCE\tTOKENS\tSCORE\tREASON\tWHOLE AT")
-	for i, o := range p.Omitted {
-		about := ""
+	out.heads("OUT", "KIND", "SOURCE", "TOKENS", "SCORE", "REASON", "WHOLE AT")
+	for i, o := range f.Omitted {
+		tokens := number(o.Tokens)
 		if o.About {
-			about = "~"
+			tokens.text = "~" + tokens.text
 		}
-		fmt.Fprintf(tw, "%d\t%s\t%s\t%s%d\t%.3f\t%s\t%s\n", i+1, o.Kind, o.where(), about, o.Tokens, o.Score, o.Reason, printable(o.Path))
+		out.add(number(i+1), styled{hues[o.Kind], o.Kind}, styled{plain, o.where()}, tokens, o.score(), styled{plain, o.Reason}, styled{faint, o.Path})
 	}
-	return tw.Flush()
+	fmt.Fprintln(w)
+	if err := in.write(w, p); err != nil {
+		return err
+	}
+	fmt.Fprintln(w)
+	return out.write(w, p)
 }
+
+func number(n int) styled { return styled{plain, strconv.Itoa(n)} }
+
+func (p *packPart) score() styled { return styled{plain, strconv.FormatFloat(p.Score, 'f', 3, 64)} }
 
 func (p *packPart) where() string {
 	if p.Range == "" {
-		return printable(p.Source)
+		return p.Source
 	}
-	return printable(p.Source + ":" + p.Range)
+	return p.Source + ":" + p.Range
 }
 
 // why names the parts of a score.
@@ -74,8 +84,16 @@ func (p *packPart) why() string {
 	return strings.Join(out, " ")
 }
 
-// barWidth is the width of the window's bar, in columns.
-const barWidth = 72
+// barWidth is the width of the window's bar, in columns; leastBar, on a narrow terminal.
+const barWidth, leastBar = 72, 10
+
+// barFor is the width of a bar that fits where w leads.
+func barFor(w io.Writer) int {
+	if wide := columns(w); wide > 0 {
+		return max(min(barWidth, wide-len("||")), leastBar)
+	}
+	return barWidth
+}
 
 // share is what one kind takes of the window.
 type share struct {
@@ -104,24 +122,27 @@ func (p *packFile) shares() []share {
 	return out
 }
 
-// window draws the budget as a bar: each kind its own mark, and dots for what is free.
-func window(w io.Writer, p *packFile) {
+// window draws the budget as a bar: each kind its own mark and colour, and dots for what is free. It gives the styles of the kinds.
+func (p *packFile) window(w io.Writer, ink pen, width int) map[string]string {
 	marks, budget := []rune("█▓▒░▪▫▤▥▦▧▨▩"), max(p.Budget, 1)
-	var bar []rune
-	used := 0
-	shares := p.shares()
+	var bar strings.Builder
+	drawn, used := 0, 0
+	shares, hues := p.shares(), map[string]string{}
 	for i, s := range shares {
 		used += s.tokens
-		for len(bar) < min(used*barWidth/budget, barWidth) {
-			bar = append(bar, marks[i%len(marks)])
-		}
+		hues[s.kind] = hue(i)
+		n := max(min(used*width/budget, width)-drawn, 0)
+		bar.WriteString(ink.as(hue(i), strings.Repeat(string(marks[i%len(marks)]), n)))
+		drawn += n
 	}
-	fmt.Fprintf(w, "%d of %d tokens\n|%s%s|\n", p.Tokens, p.Budget, string(bar), strings.Repeat("·", barWidth-len(bar)))
-	row := func(mark rune, s share) {
-		fmt.Fprintf(w, "  %c %-18s %7d  %5.1f %%\n", mark, s.kind, s.tokens, 100*float64(s.tokens)/float64(budget))
+	bar.WriteString(ink.as(faint, strings.Repeat("·", width-drawn)))
+	fmt.Fprintf(w, "%s of %d tokens\n|%s|\n", ink.as(bold, strconv.Itoa(p.Tokens)), p.Budget, bar.String())
+	row := func(mark rune, style string, s share) {
+		fmt.Fprintf(w, "  %s %7d  %5.1f %%\n", ink.as(style, fmt.Sprintf("%c %-18s", mark, oneLine(s.kind))), s.tokens, 100*float64(s.tokens)/float64(budget))
 	}
 	for i, s := range shares {
-		row(marks[i%len(marks)], s)
+		row(marks[i%len(marks)], hue(i), s)
 	}
-	row('·', share{"free", max(p.Budget-p.Tokens, 0)})
+	row('·', faint, share{"free", max(p.Budget-p.Tokens, 0)})
+	return hues
 }

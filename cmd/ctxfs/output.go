@@ -3,12 +3,9 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"strconv"
 	"strings"
 	"unicode"
-
-	"golang.org/x/term"
 )
 
 func printJSON(w io.Writer, v any) error {
@@ -20,7 +17,7 @@ func printJSON(w io.Writer, v any) error {
 
 // show writes bytes of a session as they are, but for a terminal: there they are made printable, as ls(1) does with names.
 func show(w io.Writer, data []byte) error {
-	if f, ok := w.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(w) {
 		data = []byte(printable(string(data)))
 	}
 	_, err := w.Write(data)

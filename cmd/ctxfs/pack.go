@@ -21,11 +21,15 @@ import (
 func newPack() *cobra.Command {
 	var opt session.PackFile
 	var why bool
+	var colour colourFlag
 	cmd := &cobra.Command{
 		Use: "pack SESSION-PATH", Short: "print the pack of a session, in a mount or in a store",
 		Long: `Print what context/pack.md (with --json: context/pack.json) of the session would be with these options. SESSION-PATH
-is the session's directory under a mountpoint, or in a store, mounted or not.`,
-		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items\n  ctxfs pack . --budget 4000 --explain", Args: exactArgs(1),
+is the session's directory under a mountpoint, or in a store, mounted or not.
+
+--explain shows the window as a bar, what each part takes of the budget, and why it is in or out. On a terminal that is in
+colour, unless NO_COLOR is set.`,
+		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items\n  ctxfs pack . --budget 4000 --explain\n  ctxfs pack . --explain --color always | less -R", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if opt.Budget < 0 || opt.Budget > session.MaxBudget || opt.At < 0 {
 				return usageError{fmt.Sprintf("--budget is a number of tokens up to %d, --at a record's number", session.MaxBudget)}
@@ -35,13 +39,17 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 			} else if opt.Target != "" && !slices.Contains(pack.Targets(), opt.Target) {
 				return usageError{fmt.Sprintf("--target is one of %s", strings.Join(pack.Targets(), ", "))}
 			}
+			ink, err := colour.paint(cmd.OutOrStdout())
+			if err != nil {
+				return err
+			}
 			opt.JSON = opt.JSON || why
 			data, err := readPack(args[0], opt)
 			if err != nil {
 				return err
 			}
 			if why {
-				return explain(cmd.OutOrStdout(), data)
+				return explain(cmd.OutOrStdout(), data, ink, barFor(cmd.OutOrStdout()))
 			}
 			return show(cmd.OutOrStdout(), data)
 		},
@@ -52,6 +60,7 @@ is the session's directory under a mountpoint, or in a store, mounted or not.`,
 	cmd.Flags().StringVar(&opt.Target, "target", "", "whom the pack is for: model, tool, reviewer, user (default: model)")
 	cmd.Flags().BoolVar(&opt.JSON, "json", false, "print pack.json instead of pack.md")
 	cmd.Flags().BoolVar(&why, "explain", false, "show what is in the pack and what is not, with scores and reasons, and a bar of the window")
+	colour.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "explain")
 	return cmd
 }
