@@ -46,7 +46,9 @@ In a mount an event of the session, context.exported, tells that it was written.
 				if form != tarFormat {
 					return exportMessages(w, cmd.ErrOrStderr(), dir, form)
 				}
-				return exportWhole(w, dir)
+				bar := newProgress(cmd.ErrOrStderr(), "export", -1, true)
+				defer bar.end()
+				return exportWhole(io.MultiWriter(w, bar), dir)
 			}
 			var err error
 			if out == "" || out == "-" {

@@ -92,11 +92,15 @@ func (f *gcFlags) run(cmd *cobra.Command) error {
 		}
 		defer release()
 	}
+	bar := newProgress(cmd.ErrOrStderr(), "gc", -1, false)
+	defer bar.end()
+	opt.Step = bar.steps
 	plan, left := gc.Make(store, opt)
 	if plan == nil {
 		return left
 	}
 	if f.dry {
+		bar.end()
 		return errors.Join(f.showPlan(cmd, plan), left)
 	}
 	keep, err := newKeeper(store)
@@ -105,6 +109,7 @@ func (f *gcFlags) run(cmd *cobra.Command) error {
 	}
 	defer keep.close()
 	r, err := gc.Run(store, plan, keep)
+	bar.end()
 	return errors.Join(f.showResult(cmd, plan, r), left, err)
 }
 

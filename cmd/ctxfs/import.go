@@ -14,9 +14,7 @@ import (
 	"ctxfs/internal/importer"
 	"ctxfs/internal/session"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 // importFlags say where imported sessions go.
@@ -118,10 +116,10 @@ func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]importe
 	if stem == "" {
 		stem = sessionName(name)
 	}
-	bar := progress(cmd, file)
+	bar := newProgress(cmd.ErrOrStderr(), filepath.Base(name), sizeOf(file), true)
 	in := fileImport{to: to, agent: agent, stem: stem, used: map[string]bool{}}
-	reports, err := importer.ImportAll(r, format, in.open, func(n int64) { _ = bar.Set64(n) }) // a bar that cannot be drawn is no loss
-	_ = bar.Finish()
+	reports, err := importer.ImportAll(r, format, in.open, bar.set)
+	bar.end()
 	err = errors.Join(err, in.close())
 	if err == nil && len(reports) == 0 {
 		return nil, errors.New("it is empty")
@@ -169,6 +167,15 @@ func (in *fileImport) close() error {
 	return s.close()
 }
 
+// sizeOf is the length of a file in bytes; -1 when it has none, as a pipe.
+func sizeOf(f *os.File) int64 {
+	st, err := f.Stat()
+	if err != nil || !st.Mode().IsRegular() {
+		return -1
+	}
+	return st.Size()
+}
+
 func (f *importFlags) formatOf(r *bufio.Reader) (importer.Format, error) {
 	head, err := r.Peek(256 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -182,17 +189,6 @@ func (f *importFlags) formatOf(r *bufio.Reader) (importer.Format, error) {
 		return "", fmt.Errorf("%w (name one with --format)", err)
 	}
 	return format, nil
-}
-
-// progress shows a bar on a terminal, and nothing elsewhere.
-func progress(cmd *cobra.Command, file *os.File) *progressbar.ProgressBar {
-	w, onTTY := cmd.ErrOrStderr().(*os.File)
-	st, err := file.Stat()
-	if !onTTY || err != nil || !term.IsTerminal(int(w.Fd())) {
-		return progressbar.DefaultBytesSilent(-1)
-	}
-	return progressbar.NewOptions64(st.Size(), progressbar.OptionSetWriter(w), progressbar.OptionShowBytes(true),
-		progressbar.OptionSetDescription(filepath.Base(file.Name())), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
 }
 
 // labelled gives the name of one of several sessions of a file: the label stays whole where it can.

@@ -14,9 +14,7 @@ import (
 	"ctxfs/internal/report"
 	"ctxfs/internal/session"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 )
 
 func newReport() *cobra.Command {
@@ -33,7 +31,7 @@ directory under a mountpoint, or in a store, mounted or not.`,
 			if steps < 1 || steps > 2000 || opt.Budget < 0 || opt.Budget > session.MaxBudget {
 				return usageError{fmt.Sprintf("--steps is a number from 1 to 2000, --budget one of tokens up to %d", session.MaxBudget)}
 			}
-			if f, ok := cmd.OutOrStdout().(*os.File); ok && file == "" && term.IsTerminal(int(f.Fd())) {
+			if file == "" && isTerminal(cmd.OutOrStdout()) {
 				return usageError{"a page of HTML says little on a terminal: name a file for it, -o report.html"}
 			}
 			story, err := tellStory(cmd, args[0], opt, steps)
@@ -82,7 +80,8 @@ func tellStory(cmd *cobra.Command, dir string, opt session.PackFile, steps int) 
 	if err != nil {
 		return nil, err
 	}
-	bar := steady(cmd, len(at))
+	bar := newProgress(cmd.ErrOrStderr(), "packs", int64(len(at)), false)
+	defer bar.end()
 	var packs []report.Pack
 	for _, opt.At = range at {
 		opt.JSON = true
@@ -95,21 +94,11 @@ func tellStory(cmd *cobra.Command, dir string, opt session.PackFile, steps int) 
 			return nil, err
 		}
 		packs = append(packs, p)
-		_ = bar.Add(1) // it only shows
+		bar.stepped()
 	}
-	_ = bar.Finish()
 	abs := mounts.Real(dir)
 	agent := strings.TrimSuffix(filepath.Base(filepath.Dir(filepath.Dir(abs))), ".d")
 	return report.Tell(agent, filepath.Base(abs), log, events, at, packs)
-}
-
-// steady shows on a terminal how many of so many steps are done.
-func steady(cmd *cobra.Command, all int) *progressbar.ProgressBar {
-	w, ok := cmd.ErrOrStderr().(*os.File)
-	if !ok || !term.IsTerminal(int(w.Fd())) {
-		return progressbar.DefaultSilent(int64(all))
-	}
-	return progressbar.NewOptions(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription("packs"), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30))
 }
 
 // readLog gives a log of a session in a mount or in a store, archived or not.

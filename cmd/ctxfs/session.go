@@ -111,9 +111,12 @@ func newSessionArchive() *cobra.Command {
 shows the same bytes, and takes appends, as before. A log's plain file goes only when what was stored has been read back
 and compared. To have it done by age, say archive_after=90d in context/gc.policy.`,
 		Example: "  ctxfs session archive /ctx/home/1000/agent/coder/session/fix-42", Args: someArgs,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
+			bar := newProgress(cmd.ErrOrStderr(), "archive", int64(len(args)), false)
+			defer bar.end()
 			var errs []error
-			for _, p := range args {
+			for i, p := range args {
+				bar.set(int64(i))
 				errs = append(errs, orderSession(p, "archive", func(x *session.Session) error { _, err := x.Archive(); return err }))
 			}
 			return errors.Join(errs...)
@@ -129,11 +132,11 @@ func newSessionRestore() *cobra.Command {
 history byte for byte, and what stood under context/. That is a new session, with an identity of its own, idle, at the
 root's top.`,
 		Example: "  ctxfs session restore /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs session restore --from fix-42.tar /ctx/home/1000/agent/coder/session/fix-42-again", Args: exactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if from == "" {
 				return orderSession(args[0], "restore", func(x *session.Session) error { return x.Unarchive() })
 			}
-			return restoreFrom(from, args[0])
+			return restoreFrom(cmd.ErrOrStderr(), from, args[0])
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "file that ctxfs session export wrote")

@@ -27,7 +27,7 @@ func ownSession(p string) (point, agent, name string, ok bool) {
 }
 
 // restoreFrom makes a session, in a mount, of an exported one.
-func restoreFrom(file, dir string) error {
+func restoreFrom(stderr io.Writer, file, dir string) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return err
@@ -40,7 +40,9 @@ func restoreFrom(file, dir string) error {
 	if err := mountError(point); err != nil {
 		return err
 	}
-	t := tar.NewReader(in)
+	bar := newProgress(stderr, filepath.Base(file), sizeOf(in), true)
+	defer bar.end()
+	t := tar.NewReader(bar.follow(in))
 	first, err := t.Next()
 	if err != nil { // before a session is made of it
 		return fmt.Errorf("%s is not an exported session: %w", file, err)

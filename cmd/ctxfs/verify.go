@@ -29,7 +29,9 @@ quarantine, leftovers of an archive are removed. Exits 3 when there are problems
 					return err
 				}
 			}
-			r, err := verify.Store(store)
+			bar := newProgress(cmd.ErrOrStderr(), "verify", -1, false)
+			r, err := verify.Store(store, bar.steps)
+			bar.end()
 			if err != nil {
 				return err
 			}

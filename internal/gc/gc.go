@@ -40,6 +40,7 @@ type Plan struct {
 	Bytes   int64    `json:"bytes"` // of all actions but Archive
 	owners  []string // those that have a cold store
 	before  time.Time
+	step    func(done, all int)
 }
 
 // Options of a plan.
@@ -47,6 +48,8 @@ type Options struct {
 	Now time.Time // ages are counted from it
 	// ArchiveAfter is for sessions whose gc.policy does not say archive_after; 0: they stay.
 	ArchiveAfter time.Duration
+	// Step, unless nil, is told how many steps of how many a run has done: actions, and owners' cold stores.
+	Step func(done, all int)
 }
 
 // grace is how old a thing must be before it counts as left behind: a writer may be about to name it.
@@ -55,7 +58,7 @@ const grace = time.Hour
 // Make looks through the store, and changes nothing. When a file that may name blobs cannot be read, there is no plan for
 // its owner: the error says so, and the plan is for the others. Users may put anything into their homes.
 func Make(store *session.Store, opt Options) (*Plan, error) {
-	p := &planner{store: store, dir: store.Dir(), opt: opt, plan: &Plan{Actions: []Action{}, before: opt.Now.Add(-grace)}}
+	p := &planner{store: store, dir: store.Dir(), opt: opt, plan: &Plan{Actions: []Action{}, before: opt.Now.Add(-grace), step: opt.Step}}
 	for _, top := range []string{session.StateDir, "agent", "model"} {
 		if err := p.temps(top); err != nil {
 			return nil, err

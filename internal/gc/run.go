@@ -33,12 +33,14 @@ type Result struct {
 // A kill at any point leaves a store that the next run goes on with.
 func Run(store *session.Store, plan *Plan, keeper Keeper) (r Result, err error) {
 	var errs []error
-	for _, a := range plan.Actions {
+	for i, a := range plan.Actions {
+		plan.did(i)
 		if err := r.carryOut(store.Dir(), a, keeper, plan.before); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, fmt.Errorf("%s %s: %w", a.Do, a.Path, err))
 		}
 	}
-	for _, owner := range plan.owners {
+	for i, owner := range plan.owners {
+		plan.did(len(plan.Actions) + i)
 		n, err := runCold(store, owner, plan.before)
 		r.Freed += n
 		if err != nil {
@@ -46,6 +48,13 @@ func Run(store *session.Store, plan *Plan, keeper Keeper) (r Result, err error) 
 		}
 	}
 	return r, errors.Join(errs...)
+}
+
+// did tells that so many steps are done.
+func (p *Plan) did(n int) {
+	if p.step != nil {
+		p.step(n, len(p.Actions)+len(p.owners))
+	}
 }
 
 func (r *Result) carryOut(dir *beneath.Dir, a Action, keeper Keeper, before time.Time) (err error) {

@@ -129,7 +129,7 @@ func TestRealSessions(t *testing.T) {
 		must(t, err)
 		sameHistory(t, x, append(want, extra...))
 	}
-	r, err := verify.Store(again)
+	r, err := verify.Store(again, nil)
 	if err != nil || len(r.Problems) != 0 || r.Sessions != len(logs) || r.Records != records || r.Quarantined != 0 {
 		t.Errorf("verify: %+v, %v; %d logs, %d records", r, err, len(logs), records)
 	}

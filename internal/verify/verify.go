@@ -31,11 +31,14 @@ type Report struct {
 }
 
 // Store reads all of the store, and changes nothing. Its error is for what could not be read at all.
-func Store(store *session.Store) (*Report, error) {
+// step, unless nil, is told how many steps of how many are done: owners' cold stores, and sessions.
+func Store(store *session.Store, step func(done, all int)) (*Report, error) {
 	v := &verifier{store: store, r: &Report{Problems: []Problem{}}, colds: map[string]*owned{}}
 	defer v.close()
 	owners, err := store.Owners()
+	v.begin(len(owners), step)
 	for _, o := range owners {
+		v.step()
 		if err := v.owner(o); err != nil {
 			v.problem(o, "%v", err)
 		}
@@ -52,6 +55,18 @@ type verifier struct {
 	store *session.Store
 	r     *Report
 	colds map[string]*owned
+	step  func() // tells that another step begins
+}
+
+// begin counts the steps, and has them told.
+func (v *verifier) begin(owners int, step func(done, all int)) {
+	v.step = func() {}
+	if step == nil {
+		return
+	}
+	sessions, _ := v.store.Count() // what cannot be counted is a problem of its own
+	done, all := 0, owners+int(sessions)
+	v.step = func() { step(done, all); done++ }
 }
 
 func (v *verifier) problem(rel, format string, args ...any) {
@@ -72,6 +87,7 @@ func (v *verifier) container(c *session.Container) error {
 		return err
 	}
 	for _, name := range names {
+		v.step()
 		x, err := c.Session(name)
 		if err != nil {
 			v.problem(path.Join(c.SessionsRel(), name), "%v", err)

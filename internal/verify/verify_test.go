@@ -61,7 +61,16 @@ func check(t *testing.T, dir string) *Report {
 	defer store.Close()
 	done := make(chan *Report, 1)
 	go func() {
-		r, err := Store(store)
+		steps := 0
+		r, err := Store(store, func(done, all int) {
+			if done != steps || done >= all {
+				t.Errorf("step %d of %d is told as %d", steps, all, done)
+			}
+			steps++
+		})
+		if r != nil && steps < r.Sessions {
+			t.Errorf("%d steps of %d sessions were told", steps, r.Sessions)
+		}
 		if err != nil {
 			t.Errorf("verify gave up: %v", err)
 		}

@@ -141,7 +141,7 @@ func problems(top string, tell func(string, ...any)) []verify.Problem {
 		return nil
 	}
 	defer s.Close()
-	r, err := verify.Store(s)
+	r, err := verify.Store(s, nil)
 	if err != nil {
 		tell("verify: %v", err)
 	}
