@@ -35,10 +35,7 @@ func asResults(m object, blocks []Block) []Block {
 func toolCalls(m object) []Block {
 	var out []Block
 	if raw := m.get("tool_calls"); len(raw) > 0 && raw[0] == '[' {
-		elements(raw, func(val []byte) bool {
-			out = append(out, toolCall(val))
-			return true
-		})
+		out = few(raw, toolCall)
 	}
 	var place room
 	if fn, ok := objectOf(m.get("function_call"), place[:0]); ok {
@@ -80,14 +77,28 @@ func parts(raw []byte, inResult bool) []Block {
 	case '{':
 		return []Block{part(raw, inResult)}
 	case '[':
-		out := make([]Block, 0, 1)
-		elements(raw, func(val []byte) bool {
-			out = append(out, part(val, inResult))
-			return true
-		})
-		return out
+		return few(raw, func(val []byte) Block { return part(val, inResult) })
 	}
 	return nil
+}
+
+// maxParts is how many elements of a list become blocks of their own. What follows is one block of an unknown type, or a line of
+// two bytes an element would take a hundred times its size. Content and calls together then have fewer than 65,536.
+const maxParts = 1<<15 - 8
+
+// few reads the elements of a list.
+func few(raw []byte, read func(val []byte) Block) []Block {
+	out := make([]Block, 0, 1)
+	elements(raw, func(val []byte) bool {
+		if len(out) == maxParts {
+			rest := raw[cap(raw)-cap(val):] // val is a part of raw
+			out = append(out, Block{Kind: Other, Text: "[" + string(rest)})
+			return false
+		}
+		out = append(out, read(val))
+		return true
+	})
+	return out
 }
 
 // part reads one element of a content list.

@@ -1,10 +1,16 @@
 package record
 
+import "slices"
+
 // member is a key of an object with its value; both are views of the line. The key is decoded, the value is not.
 type member struct{ key, val []byte }
 
 // object holds the members of a JSON object in their order.
 type object []member
+
+// maxMembers is how many members of an object are looked at: of more, the first and the last ones. Else a line of six bytes a
+// member would take ten times its size.
+const maxMembers = 1 << 16
 
 // room is how many members an object has place for before it takes memory.
 type room [16]member
@@ -58,6 +64,9 @@ func members(b []byte, i, depth int, into object) (object, int) {
 		stop := valueEnd(b, i, depth)
 		if stop == 0 {
 			return into, 0
+		}
+		if len(into) >= maxMembers {
+			into = slices.Delete(into, maxMembers/4, maxMembers/2)
 		}
 		into = append(into, member{unquoted(b[at:end]), b[i:stop]})
 		if i = space(b, stop); i == len(b) || b[i] != ',' {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"encoding/json"
 	"errors"
 	"reflect"
 	"strings"
@@ -173,5 +174,38 @@ func TestMemory(t *testing.T) {
 	}
 	if NewMemory(nil).Len() != 0 {
 		t.Error("an empty log has records")
+	}
+}
+
+// TestManyParts: of a list with very many elements the last block has what remains; nothing is left out.
+func TestManyParts(t *testing.T) {
+	for _, line := range []string{
+		`{"role":"user","content":[` + strings.Repeat(`"x", `, maxParts+2) + `{"text":"end"}]}`,
+		`{"role":"assistant","tool_calls":[` + strings.Repeat(`{"id":"x"},`, maxParts+2) + `{}]}`,
+	} {
+		r, err := Parse([]byte(line), 1, 0)
+		if err != nil || len(r.Blocks) != maxParts+1 {
+			t.Fatalf("%d blocks, %v", len(r.Blocks), err)
+		}
+		var rest []any
+		if last := r.Blocks[maxParts]; last.Kind != Other || json.Unmarshal([]byte(last.Text), &rest) != nil || len(rest) != 3 {
+			t.Errorf("the last block: %+v", last)
+		}
+	}
+	r, err := Parse([]byte(`{"role":"tool","content":[`+strings.Repeat(`"x",`, maxParts+2)+`"end"]}`), 1, 0)
+	if err != nil || len(r.Blocks) != 1 || !strings.HasSuffix(r.Blocks[0].Text, "x\n[\"x\",\"x\",\"end\"]") {
+		t.Errorf("%d blocks, %v", len(r.Blocks), err)
+	}
+}
+
+// TestManyMembers: of an object with very many members the first and the last ones count.
+func TestManyMembers(t *testing.T) {
+	many := strings.Repeat(`"k":1,`, 3*maxMembers)
+	r, err := Parse([]byte(`{"role":"user","id":"a",`+many+`"content":"x","id":"b"}`), 1, 0)
+	if err != nil || r.Role != "user" || r.ID != "b" || r.Words() != "x" {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if _, err := Parse([]byte(`{"role":"user",`+many+`"content":}`), 1, 0); err == nil {
+		t.Error("what is no JSON at its end is taken")
 	}
 }
