@@ -23,7 +23,9 @@ type Budget struct {
 // means the mount's default.
 func ParseBudget(data []byte) (Budget, error) {
 	var b Budget
-	for i, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+	i := -1
+	for line := range strings.Lines(strings.TrimSpace(string(data))) {
+		i++
 		line = strings.TrimSpace(line)
 		key, value, pair := strings.Cut(line, "=")
 		var err error
@@ -83,7 +85,7 @@ type Policy struct {
 // ParsePolicy reads gc.policy: known `key=value` lines; empty lines and lines that start with '#' say nothing.
 func ParsePolicy(data []byte) (Policy, error) {
 	p := Policy{DedupMinRefs: 1, KeepMessages: true, KeepEvents: true}
-	for _, line := range strings.Split(string(data), "\n") {
+	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
 		if line == "" || line[0] == '#' {
 			continue

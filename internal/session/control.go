@@ -22,6 +22,19 @@ type control struct {
 	// stored tells what is wrong with what stands in the file; nil: check does. Of files that are completed as they are written.
 	stored func(x *Session, data []byte) error
 	line   bool // its content is complete with a '\n': a write that ends so is checked at once
+	most   int  // bytes; 0: MaxControl. Of files that are taken apart whole whenever they are read
+}
+
+// fits tells of more bytes than the file takes.
+func (c control) fits(name string, n int) error {
+	most := c.most
+	if most == 0 {
+		most = MaxControl
+	}
+	if n > most {
+		return refuse(TooLarge, "%s takes at most %d bytes", name, most)
+	}
+	return nil
 }
 
 // control gives the rules of the file name, a path relative to the session.
@@ -35,7 +48,7 @@ func (x *Session) control(name string) (control, bool) {
 	case "cwd":
 		return control{initial: "/\n", check: checkCWD, line: true}, true
 	case "meta.json":
-		return control{initial: "{}\n", check: checkMeta}, true
+		return control{initial: "{}\n", check: checkMeta, most: 1 << 20}, true
 	case "context/budget":
 		return control{check: checkBudget, line: true}, true
 	case Injections:
@@ -45,7 +58,7 @@ func (x *Session) control(name string) (control, bool) {
 	case RedactFile:
 		return control{check: checkRedact, line: true}, true
 	case MissingFile:
-		return control{check: checkMissing, stored: storedLines, line: true}, true
+		return control{check: checkMissing, stored: storedLines, line: true, most: 4 << 20}, true
 	case "context/gc.policy":
 		return control{check: checkPolicy, line: true}, true
 	case "context/summary.md", "context/todo.md":
@@ -94,8 +107,8 @@ func (x *Session) CheckControl(name string, data []byte, by Caller, done bool) e
 	if !ok {
 		return refuse(NotFound, "%s is not a control file", name)
 	}
-	if len(data) > MaxControl {
-		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	if err := ctl.fits(name, len(data)); err != nil {
+		return err
 	}
 	if !done && (!ctl.line || !bytes.HasSuffix(data, []byte{'\n'})) {
 		return nil
@@ -130,8 +143,8 @@ func (x *Session) WriteControl(name string, data []byte, by Caller) error {
 	if !ok {
 		return refuse(NotFound, "%s is not a control file", name)
 	}
-	if len(data) > MaxControl {
-		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	if err := ctl.fits(name, len(data)); err != nil {
+		return err
 	}
 	x.ctlMu.Lock()
 	defer x.ctlMu.Unlock()
@@ -139,8 +152,8 @@ func (x *Session) WriteControl(name string, data []byte, by Caller) error {
 	if err != nil {
 		return err
 	}
-	if len(keep) > MaxControl {
-		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	if err := ctl.fits(name, len(keep)); err != nil {
+		return err
 	}
 	old, _ := x.store.dir.ReadFile(x.file(name), MaxControl) // only to tell of a change
 	if err := x.put(name, keep); err != nil {
@@ -156,6 +169,9 @@ func (x *Session) AppendControl(name string, lines []byte, by Caller) error {
 	if !ok {
 		return refuse(NotFound, "%s is not a control file", name)
 	}
+	if err := ctl.fits(name, len(lines)); err != nil {
+		return err
+	}
 	x.ctlMu.Lock()
 	defer x.ctlMu.Unlock()
 	old, err := x.ReadControl(name)
@@ -167,8 +183,8 @@ func (x *Session) AppendControl(name string, lines []byte, by Caller) error {
 	if err != nil {
 		return err
 	}
-	if len(keep) > MaxControl {
-		return refuse(TooLarge, "%s takes at most %d bytes", name, MaxControl)
+	if err := ctl.fits(name, len(keep)); err != nil {
+		return err
 	}
 	if err := x.put(name, keep); err != nil {
 		return err

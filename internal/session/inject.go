@@ -29,6 +29,12 @@ type declared struct {
 	Metadata   map[string]any `json:"metadata"`
 }
 
+// How many injections one write may declare, since each is a pack that is built and kept on disk; and how long a line may be.
+const (
+	maxDeclared     = 100
+	maxDeclaredLine = 64 << 10
+)
+
 // checkInjections completes what is declared: which context it was, by the present state of the session, and where its exact
 // bytes are kept.
 func checkInjections(x *Session, data []byte, _ Caller) ([]byte, error) {
@@ -38,7 +44,11 @@ func checkInjections(x *Session, data []byte, _ Caller) ([]byte, error) {
 	}
 	out := bytes.NewBuffer(old)
 	x.told = true
+	made := 0
 	for i, line := range lines {
+		if len(line) > maxDeclaredLine {
+			return nil, refuse(Invalid, "%s: a line has at most %d bytes", Injections, maxDeclaredLine)
+		}
 		d := declared{Target: pack.TargetModel, Point: "message_history"}
 		if err := readLine(Injections, line, &d); err != nil {
 			return nil, err
@@ -51,6 +61,9 @@ func checkInjections(x *Session, data []byte, _ Caller) ([]byte, error) {
 		} else if whole {
 			out.Write(append(line[:len(line):len(line)], '\n'))
 			continue
+		}
+		if made++; made > maxDeclared {
+			return nil, refuse(Invalid, "%s: at most %d are declared by one write", Injections, maxDeclared)
 		}
 		inj, err := x.inject(d, bytes.Count(old, []byte{'\n'})+i)
 		if err != nil {

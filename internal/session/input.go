@@ -14,6 +14,24 @@ import (
 // MaxPinned is how many bytes of one pinned file or child result a pack takes in: 16 MiB. More is read as missing.
 const MaxPinned = 16 << 20
 
+// What a pack takes in of all pinned files, and of all children's results: more is TooLarge, as one file of more than MaxPinned
+// is. Files that take no disk can be as many and as long as one likes.
+const (
+	maxPinnedAll   = 64 << 20
+	maxPinnedFiles = 20_000
+)
+
+// gathered counts what is taken in.
+type gathered struct{ files, bytes int }
+
+func (g *gathered) add(what string, data []byte) error {
+	g.files++
+	if g.bytes += len(data); g.files > maxPinnedFiles || g.bytes > maxPinnedAll {
+		return refuse(TooLarge, "%s holds more than %d files or %d bytes, which is too much for a pack", what, maxPinnedFiles, maxPinnedAll)
+	}
+	return nil
+}
+
 // input gathers all that a pack at a budget (0: the session's own) is a function of; mu is held.
 func (x *Session) input(budget int) (pack.Input, error) {
 	b, err := x.budget()
@@ -80,6 +98,7 @@ func (x *Session) pinned() ([]pack.File, error) {
 		return nil, err
 	}
 	var files []pack.File
+	var all gathered
 	for _, e := range entries {
 		name := "context/pinned/" + e.Name()
 		if !e.Type().IsRegular() || strings.HasPrefix(e.Name(), ".") {
@@ -87,6 +106,9 @@ func (x *Session) pinned() ([]pack.File, error) {
 		}
 		data, err := x.optional(name)
 		if err != nil {
+			return nil, err
+		}
+		if err := all.add("context/pinned", data); err != nil {
 			return nil, err
 		}
 		files = append(files, pack.File{Path: name, Data: data})
@@ -126,11 +148,12 @@ func (x *Session) children() ([]pack.Child, error) {
 		return nil, err
 	}
 	var out []pack.Child
+	var all gathered
 	for _, e := range entries {
 		if !e.IsDir() || CheckName(e.Name()) != nil {
 			continue
 		}
-		c, err := x.child(e.Name())
+		c, err := x.child(e.Name(), &all)
 		if err != nil {
 			return nil, err
 		}
@@ -139,7 +162,7 @@ func (x *Session) children() ([]pack.Child, error) {
 	return out, nil
 }
 
-func (x *Session) child(id string) (pack.Child, error) {
+func (x *Session) child(id string, all *gathered) (pack.Child, error) {
 	dir := path.Join("context/child", id)
 	c := pack.Child{ID: id}
 	var status []byte
@@ -149,6 +172,9 @@ func (x *Session) child(id string) (pack.Child, error) {
 	}{{"status", &status}, {"result.md", &c.Result}, {"handoff.md", &c.Handoff}} {
 		data, err := x.optional(path.Join(dir, f.name))
 		if err != nil {
+			return c, err
+		}
+		if err := all.add("context/child", data); err != nil {
 			return c, err
 		}
 		*f.to = data
@@ -168,7 +194,7 @@ func (x *Session) ChildHeld(id string) (bool, error) {
 		if !strings.HasSuffix(f.Path, ".ref") {
 			continue
 		}
-		for _, line := range strings.Split(string(f.Data), "\n") {
+		for line := range strings.Lines(string(f.Data)) {
 			if strings.TrimSpace(line) == "child:"+id {
 				return true, nil
 			}

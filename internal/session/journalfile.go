@@ -18,9 +18,9 @@ func (x *Session) grown(name string, data []byte) (old []byte, lines [][]byte, e
 	if !ok {
 		return nil, nil, refuse(Invalid, "%s only grows: append a line, as with echo '...' >> %s", name, name)
 	}
-	for _, line := range bytes.Split(more, []byte{'\n'}) {
+	for line := range bytes.Lines(more) {
 		if len(bytes.TrimSpace(line)) > 0 {
-			lines = append(lines, line)
+			lines = append(lines, bytes.TrimSuffix(line, []byte{'\n'}))
 		}
 	}
 	return old, lines, nil

@@ -159,10 +159,13 @@ type past struct {
 	count       int      // of all
 }
 
-// Of events.jsonl so many lines are kept for what tells of the latest, and so many bytes.
+// Of events.jsonl so many lines are kept for what tells of the latest, and so many bytes; and so many compactions and exports, the
+// newest, of lines that are no longer than that.
 const (
 	keptEvents     = 400
 	keptEventBytes = 1 << 20
+	keptChanges    = 1000
+	keptChangeLine = 256 << 10
 )
 
 func (x *Session) eventSize() int64 {
@@ -188,8 +191,8 @@ func (x *Session) pastEvents(in *trace.In) error {
 		if err != nil && err != io.EOF {
 			return err
 		}
-		for _, line := range bytes.Split(buf, []byte{'\n'}) {
-			x.past.event(line)
+		for line := range bytes.Lines(buf) {
+			x.past.event(bytes.TrimSuffix(line, []byte{'\n'}))
 		}
 		x.past.read += int64(len(buf))
 	}
@@ -208,7 +211,7 @@ func (p *past) event(line []byte) {
 		p.bytes -= len(p.lines[0])
 		p.lines = p.lines[1:]
 	}
-	if !bytes.Contains(line, []byte(`"ctxfs.context.compaction"`)) && !bytes.Contains(line, []byte(`"context.exported"`)) {
+	if len(line) > keptChangeLine || !bytes.Contains(line, []byte(`"ctxfs.context.compaction"`)) && !bytes.Contains(line, []byte(`"context.exported"`)) {
 		return
 	}
 	var e struct {
@@ -222,12 +225,14 @@ func (p *past) event(line []byte) {
 	case "ctxfs.context.compaction":
 		var c trace.Compaction
 		if json.Unmarshal(e.Data, &c) == nil && c.CompactionID != "" {
-			p.compactions = append(p.compactions, c)
+			p.compactions = latestOf(append(p.compactions, c))
 		}
 	case "context.exported":
-		p.exports = append(p.exports, trace.Export{ID: e.ID, Time: e.Time, Data: e.Data})
+		p.exports = latestOf(append(p.exports, trace.Export{ID: e.ID, Time: e.Time, Data: e.Data}))
 	}
 }
+
+func latestOf[T any](list []T) []T { return list[max(0, len(list)-keptChanges):] }
 
 // later is the later of two times.
 func later(a, b time.Time) time.Time {

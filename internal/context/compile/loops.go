@@ -2,6 +2,7 @@ package compile
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"ctxfs/internal/record"
@@ -29,7 +30,7 @@ func (b *builder) loops() (out []Entry) {
 	return b.ranked("open_loops", out, maxSection)
 }
 
-// todo takes todo.md apart: its boxes, with what stands behind them in brackets.
+// todo takes todo.md apart: its boxes, with what stands behind them in brackets; the first MaxLines of them.
 func (b *builder) todo() (out []Entry) {
 	n := 0
 	for l := range bytes.Lines(b.in.Todo) {
@@ -57,6 +58,10 @@ func (b *builder) todo() (out []Entry) {
 			continue // the target must not see it
 		} else if r == 0 {
 			source = ""
+		}
+		if len(out) == MaxLines {
+			b.notes = append(b.notes, fmt.Sprintf("todo: what follows %d boxes is not looked at", MaxLines))
+			return out
 		}
 		e := b.entry(name("todo", text), text, b.origin(b.in.Input.Authored.Todo), score, b.fileProv("context/todo.md", n, source))
 		e.Kind, e.Status = "todo", status

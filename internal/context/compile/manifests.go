@@ -164,9 +164,12 @@ func (b *builder) observed() []Observed {
 	at := map[string]int{}
 	for i := len(b.log) - 1; i >= 0; i-- {
 		r := &b.log[i]
+		if len(r.Calls()) == 0 {
+			continue
+		}
 		for k := range r.Blocks {
 			c := &r.Blocks[k]
-			if c.Name == "" || len(r.Calls()) == 0 || declared[c.Name] || c.Input == "" {
+			if c.Name == "" || declared[c.Name] || c.Input == "" {
 				continue
 			}
 			if j, ok := at[c.Name]; ok {

@@ -54,7 +54,7 @@ func typed(data []byte) (out []line) {
 	for l := range bytes.Lines(data) {
 		n++
 		var m map[string]any
-		if json.Unmarshal(l, &m) != nil {
+		if len(l) > maxHeldLine || json.Unmarshal(l, &m) != nil {
 			continue
 		}
 		take := func(keys ...string) string {
@@ -79,6 +79,10 @@ func typed(data []byte) (out []line) {
 	}
 	return out
 }
+
+// maxHeldLine is the longest line of them that is, in bytes: nobody decides anything in more, and taken apart it is forty times as
+// much.
+const maxHeldLine = 64 << 10
 
 // maxHeld is how many lines of facts.jsonl and of decisions.jsonl are looked at: the newest.
 const maxHeld = 500

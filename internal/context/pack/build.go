@@ -26,6 +26,10 @@ type builder struct {
 	items     []Item
 	omitted   []Omitted
 	forced    []rangeSet
+	refs      int    // lines of NAME.ref files so far
+	refBytes  int    // of what they name
+	summed    []byte // what sumOf gave sum for
+	sum       string
 	flow      flow
 	chosen    map[int]float64 // older records that are in, with their relevance
 	working   map[int]float64 // those of them that hold the newest content of a file, with how lately it was touched

@@ -119,6 +119,14 @@ func (b *builder) place(docs []doc, room int) (used int) {
 	return used
 }
 
+// sumOf is the hash of what many docs in a row may share: thousands of references that stand in one file.
+func (b *builder) sumOf(whole []byte) string {
+	if len(whole) == 0 || len(whole) != len(b.summed) || &whole[0] != &b.summed[0] {
+		b.summed, b.sum = whole, swap.Sum(whole).String()
+	}
+	return b.sum
+}
+
 func (b *builder) placeOne(d doc, share int) int {
 	if d.path == "" {
 		d.path = d.source
@@ -126,7 +134,7 @@ func (b *builder) placeOne(d doc, share int) int {
 	t := b.w.docText(d.text)
 	hash, total := t.hash, t.total
 	if d.whole != nil {
-		hash = swap.Sum(d.whole).String()
+		hash = b.sumOf(d.whole)
 	}
 	if d.hidden || !b.in.sees(d.kind) {
 		b.omitFile(d, hash, total, outHidden)

@@ -1,19 +1,35 @@
 package pack
 
 import (
+	"bytes"
 	"encoding/hex"
 	"strings"
 
 	"ctxfs/internal/swap"
 )
 
+// What the NAME.ref files of one pack may name: a line of a few bytes can stand for a whole log.
+const (
+	maxRefs     = 4096
+	maxRefBytes = 64 << 20
+)
+
 // pinnedRefs reads a NAME.ref file: one reference a line. Records join the recalled ones and must be in; other things
-// are shown where the file stands among the pinned ones; what does not exist is shown as missing.
+// are shown where the file stands among the pinned ones; what does not exist is shown as missing, and so is the first reference
+// that is too many.
 func (b *builder) pinnedRefs(f File) []doc {
 	var out []doc
-	for _, ref := range strings.Split(string(f.Data), "\n") {
-		if ref = strings.TrimSpace(ref); ref == "" || strings.HasPrefix(ref, "#") {
+	for line := range bytes.Lines(f.Data) {
+		ref := string(bytes.TrimSpace(line))
+		if ref == "" || strings.HasPrefix(ref, "#") {
 			continue
+		}
+		if b.refs++; b.refs > maxRefs || b.refBytes > maxRefBytes {
+			if b.refs < maxRefs+2 {
+				out = append(out, b.missingRef(f, ref, "this and all after it: too much is referred to"))
+			}
+			b.refs = maxRefs + 2
+			return out
 		}
 		if r, ok := b.w.rangeOf(ref); ok {
 			b.forced = append(b.forced, r)
@@ -35,12 +51,19 @@ func (b *builder) pinnedRef(f File, ref string) doc {
 		}
 	} else if data, ok, err := b.w.Open(b.in.History, strings.TrimPrefix(ref, "swap:")); err == nil && ok {
 		d.text, d.whole, d.path = string(data), data, swap.OpenPath(strings.TrimPrefix(ref, "swap:"))
+		b.refBytes += len(data)
 		return d
 	} else if data, ok, err := b.w.DedupBlob(b.in.History, ref); err == nil && ok {
 		d.text, d.whole, d.path = string(data), data, "context/dedup/blob/"+ref
+		b.refBytes += len(data)
 		return d
 	}
-	d.kind, d.text = kindMissing, "missing context: "+clean(ref, 120)
+	return b.missingRef(f, ref, "")
+}
+
+func (b *builder) missingRef(f File, ref, why string) doc {
+	d := doc{kind: kindMissing, source: f.Path, note: clean(ref, 120), whole: f.Data, share: b.lim / 5, scores: Scores{Floor: 1}}
+	d.text = strings.TrimSpace("missing context: " + clean(ref, 120) + " " + why)
 	return d
 }
 
