@@ -2,15 +2,19 @@ package tests
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/creack/pty"
+	"github.com/gdamore/tcell/v3/vt"
+	"golang.org/x/sys/unix"
 )
 
 // terminal is a terminal that programs run on.
@@ -63,6 +67,56 @@ func (x *terminal) end() string {
 func (x *terminal) resize(rows, cols uint16) {
 	x.t.Helper()
 	if err := pty.Setsize(x.keys, &pty.Winsize{Rows: rows, Cols: cols}); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// screen is what an emulator shows after all that was said since a byte, on a terminal of that size.
+func (x *terminal) screen(from, rows, cols int) (lines []string, title string, bells int) {
+	x.t.Helper()
+	em := vt.NewMockTerm(vt.MockOptSize{X: vt.Col(cols), Y: vt.Row(rows)})
+	if err := em.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+	defer func() { _ = em.Stop() }()
+	if _, err := em.Write([]byte(x.said()[from:])); err != nil {
+		x.t.Fatal(err)
+	}
+	for y := range rows {
+		var b strings.Builder
+		for col := 0; col < cols; {
+			c := em.GetCell(vt.Coord{X: vt.Col(col), Y: vt.Row(y)})
+			b.WriteString(cmp.Or(c.C, " "))
+			col += max(c.W, 1)
+		}
+		lines = append(lines, strings.TrimRight(b.String(), " "))
+	}
+	return lines, em.GetTitle(), em.Bells()
+}
+
+// run starts a program on the terminal, as its session's leader.
+func (x *terminal) run(c *exec.Cmd) {
+	x.t.Helper()
+	c.Stdin, c.Stdout, c.Stderr = x.tty, x.tty, x.tty
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := c.Start(); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// modes are those of the terminal: echo, line by line, and so on.
+func (x *terminal) modes() unix.Termios {
+	x.t.Helper()
+	m, err := unix.IoctlGetTermios(int(x.tty.Fd()), unix.TCGETS)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return *m
+}
+
+func (x *terminal) press(keys string) {
+	x.t.Helper()
+	if _, err := x.keys.WriteString(keys); err != nil {
 		x.t.Fatal(err)
 	}
 }

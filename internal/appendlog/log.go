@@ -4,6 +4,7 @@
 package appendlog
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -51,6 +52,8 @@ type Log struct {
 	size atomic.Int64
 	// rest is that the file is longer: the beginning of a line that a full disk cut could not be taken back. Written under mu.
 	rest atomic.Bool
+	// lines is how many lines were committed since the log was opened.
+	lines atomic.Int64
 
 	sync groupSync
 	disk durable
@@ -189,6 +192,7 @@ func (l *Log) commit(lines []byte, w *Writer) error {
 		return errors.Join(err, l.takeBack())
 	}
 	l.size.Add(int64(len(lines)))
+	l.lines.Add(int64(bytes.Count(lines, []byte{'\n'})))
 	return nil
 }
 
@@ -224,6 +228,9 @@ func writeFull(f *os.File, p []byte) (written int, err error) {
 
 // Size is the length of the log in bytes.
 func (l *Log) Size() int64 { return l.size.Load() }
+
+// Lines is the number of lines that were committed since the log was opened.
+func (l *Log) Lines() int64 { return l.lines.Load() }
 
 // ReadAt reads the log's bytes, as io.ReaderAt.
 func (l *Log) ReadAt(p []byte, off int64) (int, error) {

@@ -1,6 +1,7 @@
 package fsnode
 
 import (
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -20,13 +21,13 @@ const originAttr = "user.ctxfs.origin"
 // maxCount is the largest plain file that is counted, in bytes: 64 MiB. A larger one: EFBIG.
 const maxCount = 64 << 20
 
-// GetXAttr gives user.ctxfs.tokens and user.ctxfs.origin of any file. Of other classes than "user." there are none at all, and that is said as
+// GetXAttr gives user.ctxfs.tokens and user.ctxfs.origin of any file, and user.ctxfs.glance of a session's folder. Of other classes than "user." there are none at all, and that is said as
 // xattr(7) has it: ls -l then asks for the security and ACL attributes of one file, and not of each.
 func (f *FS) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, dest []byte) (uint32, fuse.Status) {
 	if !strings.HasPrefix(attr, "user.") {
 		return 0, fuse.Status(unix.EOPNOTSUPP)
 	}
-	if attr != tokensAttr && attr != originAttr {
+	if attr != tokensAttr && attr != originAttr && attr != session.GlanceAttr {
 		return 0, fuse.ENOATTR
 	}
 	n, err := f.node(header.NodeId)
@@ -44,8 +45,11 @@ func (f *FS) GetXAttr(_ <-chan struct{}, header *fuse.InHeader, attr string, des
 }
 
 func (f *FS) attribute(n node, attr string, uid uint32) (string, error) {
-	if attr == originAttr {
+	switch attr {
+	case originAttr:
 		return f.origin(n)
+	case session.GlanceAttr:
+		return f.glance(n)
 	}
 	defer f.handles.quotas.build(uid)()
 	count, err := f.tokens(n)
@@ -75,6 +79,28 @@ func (f *FS) origin(n node) (string, error) {
 		return "default", nil
 	}
 	return "", unix.ENODATA
+}
+
+// glance tells what is known of a session.
+func (f *FS) glance(n node) (string, error) {
+	if n.kind != kSession {
+		return "", unix.ENODATA
+	}
+	parent, name, _ := f.table.where(n.e)
+	up, err := f.node(parent)
+	if err != nil {
+		return "", err
+	}
+	c, err := f.container(up)
+	if err != nil {
+		return "", err
+	}
+	g, err := c.Glance(name)
+	if err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(g)
+	return string(data), err
 }
 
 // ListXAttr lists nothing.

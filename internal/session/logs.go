@@ -268,6 +268,9 @@ func (x *Session) shut() {
 
 func (x *Session) drop() {
 	for name, l := range x.logs {
+		if name == Messages {
+			x.added += l.Lines()
+		}
 		_ = l.Close() // nothing is buffered in the process
 		delete(x.logs, name)
 	}

@@ -47,6 +47,9 @@ func (x *Session) packFor(f PackFile) (*pack.Pack, pack.Input, error) {
 		v.input = in // another fold is not worth its memory
 	}
 	x.keep(key, v)
+	if f == (PackFile{}) {
+		x.note(gen, p.Tokens, in.Budget)
+	}
 	return p, in, nil
 }
 

@@ -33,8 +33,9 @@ type Session struct {
 
 	logMu sync.Mutex // protects logs, refs and over; taken alone or as the last. A move of the session holds ctlMu, mu and logMu
 	logs  map[string]*appendlog.Log
-	refs  int  // users of the logs: open handles and running builds
-	over  bool // it was a temporary session, and has ended
+	refs  int   // users of the logs: open handles and running builds
+	over  bool  // it was a temporary session, and has ended
+	added int64 // records appended through logs that are closed by now
 
 	damaged atomic.Bool // an event told of damage in archived bytes
 
@@ -50,11 +51,12 @@ type Session struct {
 	mu     sync.Mutex // protects the fold and what is built from it
 	fold   *fold
 	cache  map[string]view
-	cached int64         // bytes in cache
-	past   past          // of events.jsonl
-	weight atomic.Int64  // bytes of history in fold, and those of cache
-	given  atomic.Bool   // somebody keeps what they were told: see Given
-	ctl    atomic.Uint64 // counts changes of the files beside the logs that packs are built from
+	cached int64                // bytes in cache
+	past   past                 // of events.jsonl
+	weight atomic.Int64         // bytes of history in fold, and those of cache
+	given  atomic.Bool          // somebody keeps what they were told: see Given
+	newest atomic.Pointer[made] // the pack of pack.md that was made last
+	ctl    atomic.Uint64        // counts changes of the files beside the logs that packs are built from
 }
 
 // Session gives the session of that name, which must exist.
