@@ -96,6 +96,7 @@ func (p *progress) bar(w io.Writer, all int64) *progressbar.ProgressBar {
 	if wide := columns(w); wide > 0 {
 		width = max(min(widest, wide-beside-utf8.RuneCountInString(what)), narrowest)
 	}
-	return progressbar.NewOptions64(all, progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(p.bytes),
+	// Without an interval no goroutine of the library's draws it too: one that would go on after Clear.
+	return progressbar.NewOptions64(all, progressbar.OptionSetSpinnerChangeInterval(0), progressbar.OptionSetWriter(w), progressbar.OptionSetDescription(what), progressbar.OptionShowBytes(p.bytes),
 		progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(width), progressbar.OptionSetElapsedTime(true))
 }
