@@ -16,6 +16,9 @@ const debRoot = "CTXFS_TEST_DEBROOT"
 // deb builds a package of a program, and gives its name.
 func deb(t *testing.T, program, version string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("of a package, the race detector sees nothing")
+	}
 	return strings.TrimSpace(script(t, []string{"VERSION=" + version, "SOURCE_DATE_EPOCH=1767225600", "COMPRESS=none"}, "../scripts/deb", program, t.TempDir()))
 }
 
@@ -52,14 +55,12 @@ func TestDeb(t *testing.T) {
 // A Debian takes the package: nothing is started unasked, all of it works, an upgrade is not noticed by who writes, and what purge
 // leaves is history.
 func TestDebInstalled(t *testing.T) {
-	if testing.Short() {
-		t.Skip("what a package does, the race detector does not see")
-	}
 	needFUSE(t)
 	needSystemd(t)
 	if _, err := os.Stat("/var/lib/dpkg/status"); err != nil {
 		skip(t, "no Debian: %v", err)
 	}
+	old := deb(t, program, "1.0")
 	next := filepath.Join(t.TempDir(), "ctxfs")
 	build := exec.Command("go", "build", "-ldflags", "-X main.version=v9.9.9", "-o", next, "ctxfs/cmd/ctxfs")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -69,7 +70,7 @@ func TestDebInstalled(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(base, "out"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for name, file := range map[string]string{"old": deb(t, program, "1.0"), "new": deb(t, next, "2.0")} {
+	for name, file := range map[string]string{"old": old, "new": deb(t, next, "2.0")} {
 		if err := os.Rename(file, filepath.Join(base, "out", name+".deb")); err != nil {
 			t.Fatal(err)
 		}

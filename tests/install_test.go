@@ -13,6 +13,9 @@ import (
 // installation gives a folder with what `make install` puts below DESTDIR, for the program under test where it is.
 func installation(t *testing.T, env ...string) string {
 	t.Helper()
+	if testing.Short() {
+		t.Skip("of what is installed, the race detector sees nothing")
+	}
 	dest := t.TempDir()
 	script(t, append(env, "DESTDIR="+dest), "../scripts/install", program)
 	return dest

@@ -28,8 +28,12 @@ func TestSystemd(t *testing.T) {
 		`writer: # Context pack of coder/busy`,
 		`lines: 300 300 {"role":"user","content":"a299"}`,
 		`other work: done`,
+		`doctor: ok ok ok ok`,
+		`doctor, little: warn warn ok`,
+		`doctor, memory: warn`,
 		`stopped: success inactive /ctx is not a mountpoint`,
 		`verify: 0`,
+		`doctor, failed: fail`,
 	} {
 		if !regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(want)).MatchString(out) {
 			t.Errorf("it does not say %q", want)
