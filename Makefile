@@ -41,16 +41,16 @@ demo: install-deps build
 test: install-deps
 	@scripts/install-deps rsync:rsync
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
-	$(GO) test -timeout 30m ./...
+	$(GO) test -timeout 30m ./tests ./...
 
 # Rooms in which nothing runs at the same time, as a test of the layers holds them to. The race detector has nothing to find there.
 SEQUENTIAL := record context/bundle context/compile context/derive context/pack context/recall context/trace dedup frames importer quality swap
 
 # The race detector needs cgo, and so a C compiler. Programs under it sleep a second at their end unless told otherwise.
-# tests/fault traces the program without it.
+# tests/fault traces the program without it. The longest come first.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev rsync:rsync
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short $$($(GO) list ./... | grep -vxF $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./internal/context/redact
 
 lint:
@@ -66,7 +66,7 @@ vulncheck:
 # Every fuzz target for FUZZTIME, two or so at a time; FUZZ names some. 'make fuzz FUZZTIME=10m' is the long form: four hours.
 FUZZ ?= .
 fuzz:
-	@GO=$(GO) scripts/fuzz $(FUZZTIME) '$(FUZZ)'
+	@GO=$(GO) nice scripts/fuzz $(FUZZTIME) '$(FUZZ)'
 
 # Each system call on the store failed at each place that makes it, once and from then on: an hour or two. FAULT names some.
 FAULT ?= .
@@ -138,7 +138,8 @@ import-table: install-deps
 	@echo "| --- | --- | --- | --- | --- | --- | --- |"
 	@CTXFS_IMPORT_TABLE=1 $(GO) test -count=1 -run TestRealSessions -v ./tests | grep '^|'
 
-# Tests come last, so that their summary ends what is printed.
+# Tests come last, so that their summary ends what is printed. Those under the race detector mostly wait, which leaves the
+# processors to the fuzz targets.
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
 ci: export GOFLAGS = -count=1
 ci: install-deps
@@ -146,8 +147,7 @@ ci: install-deps
 	@scripts/install-deps groff:groff-base
 	$(MAKE) lint
 	$(MAKE) vulncheck
-	$(MAKE) fuzz FUZZTIME=20s
-	$(MAKE) race
+	$(MAKE) -j 2 --output-sync=target FUZZTIME=20s fuzz race
 	$(MAKE) bench-check
 	$(MAKE) demo
 	$(MAKE) test
