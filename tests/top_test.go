@@ -245,3 +245,25 @@ func TestTopManySessions(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 }
+
+// Ctrl-Z stops it, with the terminal as it was for the shell, and fg goes on.
+func TestTopPause(t *testing.T) {
+	notUnderRace(t)
+	m := newMount(t)
+	m.session("s")
+	x := &topRun{terminal: newTerminal(t, 12, 80), t: t, rows: 12, cols: 80}
+	x.c = exec.Command("bash", "--norc", "-c", `set -m; "$0" top --mount "$1"; stty -a | grep -q ' echo ' && echo paused; read x; fg >/dev/null; echo left`, program, m.point)
+	x.c.Env = append(os.Environ(), "TERM=xterm-256color", "LANG=C.UTF-8")
+	before := m.plainModes()
+	x.run(x.c)
+	t.Cleanup(func() { _ = x.c.Process.Kill() })
+	x.shows("coder/s")
+	x.press("\x1a")
+	x.shows("paused")
+	x.from = len(x.said())
+	x.press("\n")
+	x.shows("coder/s")
+	x.press("q")
+	x.shows("left")
+	x.leaves(before, 0)
+}

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
+	"os/signal"
 	"slices"
 	"strconv"
 	"strings"
@@ -141,7 +143,14 @@ func (s *sessionScreen) pause() {
 	if s.screen.Suspend() != nil {
 		return
 	}
-	_ = syscall.Kill(0, syscall.SIGTSTP) // to what was started with it, as the terminal does
+	goes := make(chan os.Signal, 1)
+	signal.Notify(goes, syscall.SIGCONT)
+	defer signal.Stop(goes)
+	_ = syscall.Kill(0, syscall.SIGTSTP) // to what was started with it, as the terminal does; it may take effect a little later
+	select {
+	case <-goes:
+	case <-time.After(shortest): // nobody stops what no shell waits for
+	}
 	_ = s.screen.Resume()
 	s.screen.Sync()
 }

@@ -4,11 +4,17 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"strings"
 	"time"
+
+	"ctxfs/internal/beneath"
 )
 
 // Glance is what is known of a session without work: no log is opened for it, nothing is built, and a session at rest goes on resting.
 type Glance struct {
+	State   string    `json:"state"`
+	CWD     string    `json:"cwd"`
+	Title   string    `json:"title,omitempty"` // of meta.json, its start
 	Updated time.Time `json:"updated_at"`
 	Bytes   int64     `json:"messages_bytes"`   // length of messages.jsonl
 	Added   int64     `json:"records_appended"` // to it, since the store was opened
@@ -55,7 +61,11 @@ func (c *Container) Glance(name string) (g Glance, err error) {
 		return g, err
 	}
 	rel := path.Join(c.SessionsRel(), name)
-	if g.Updated, err = c.store.updated(rel); err != nil {
+	if err = c.store.dir.Look(rel, func(f beneath.Folder) (err error) {
+		g.words(f)
+		g.Updated, err = c.store.updatedIn(f, rel)
+		return err
+	}); err != nil {
 		return g, err
 	}
 	c.store.mu.Lock()
@@ -77,6 +87,31 @@ func (c *Container) Glance(name string) (g Glance, err error) {
 		g.Pack = x.packState(m, g.Bytes)
 	}
 	return g, nil
+}
+
+// maxMeta is the largest meta.json of which the title is looked up, and maxWord how much is told of a title or a path, in bytes.
+const maxMeta, maxWord = 64 << 10, 512
+
+// words reads what the session says of itself in its folder. What is not written, or cannot be read, is as nobody had written it.
+func (g *Glance) words(f beneath.Folder) {
+	buf := make([]byte, maxMeta)
+	read := func(name string) []byte {
+		data, err := f.ReadAll(name, buf)
+		if err != nil {
+			return nil
+		}
+		return data
+	}
+	g.State, g.CWD = start(trimmed(read("state"), "idle")), start(trimmed(read("cwd"), "/"))
+	g.Title = start(metaField(read("meta.json"), "title"))
+}
+
+// start cuts a text that is long for a word, between two characters.
+func start(text string) string {
+	if len(text) <= maxWord {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxWord], "")
 }
 
 // appended is how many records were appended to messages.jsonl.

@@ -3,6 +3,7 @@ package session
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -50,6 +51,34 @@ func TestGlance(t *testing.T) {
 	if g, _ := c.Glance("s"); g.Budget != 900 {
 		t.Errorf("budget %d", g.Budget)
 	}
+}
+
+// A glance tells what the session says of itself, and of a long text its start.
+func TestGlanceWords(t *testing.T) {
+	x := newSession(t)
+	own, perm, err := x.owner()
+	must(t, err)
+	put := func(name, text string) {
+		t.Helper()
+		must(t, x.store.dir.WriteFile(x.file(name), []byte(text), perm, own))
+	}
+	look := func(state, cwd, title string) {
+		t.Helper()
+		g, err := x.Container().Glance("s")
+		must(t, err)
+		if g.State != state || g.CWD != cwd || g.Title != title {
+			t.Errorf("%+v, not %s, %s, %s", g, state, cwd, title)
+		}
+	}
+	look("idle", "/", "")
+	must(t, x.WriteControl("state", []byte("active\n"), me))
+	put("cwd", "/a\x1b/b\n")
+	put("meta.json", `{"title":"`+strings.Repeat("é", 400)+`"}`)
+	look("active", "/a\x1b/b", strings.Repeat("é", 256))
+	put("meta.json", `{"title":["no text"]}`)
+	look("active", "/a\x1b/b", "")
+	put("meta.json", `{"title":"`+strings.Repeat("x", maxMeta)+`"}`)
+	look("active", "/a\x1b/b", "")
 }
 
 // Of a session that nobody uses a glance makes no object, and one that was made by hand has no log yet.

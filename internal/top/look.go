@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -199,41 +198,17 @@ func (l *Looker) close(s string, since float64) *Row {
 		r.RecordsPerSecond = max(float64(g.Added-r.Added), 0) / since // less: the daemon's worker is another one
 	}
 	r.Glance, r.turn = g, l.turn
-	if !r.words.Equal(g.Updated) {
-		r.words = g.Updated
-		r.State, r.CWD, r.Title = l.value(s, "state"), l.value(s, "cwd"), l.title(s)
-	}
 	return r
 }
 
 // glance asks the mount what it knows of a session.
 func (l *Looker) glance(s string) (g session.Glance, err error) {
-	var buf [1024]byte
+	var buf [8 << 10]byte
 	n, err := unix.Lgetxattr(filepath.Join(l.point, s), session.GlanceAttr, buf[:])
 	if err != nil {
 		return g, err
 	}
 	return g, json.Unmarshal(buf[:n], &g)
-}
-
-// maxValue is how much of a control file is read, in bytes: 64 KiB.
-const maxValue = 64 << 10
-
-// value reads a control file; one that is gone by now is "".
-func (l *Looker) value(s, name string) string {
-	f, err := os.Open(filepath.Join(l.point, s, name)) // #nosec G304 G703 -- in a mount that the kernel lists
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	data, _ := io.ReadAll(io.LimitReader(f, maxValue)) // what could be read
-	return strings.TrimSuffix(string(data), "\n")
-}
-
-func (l *Looker) title(s string) string {
-	var meta struct{ Title string }
-	_ = json.Unmarshal([]byte(l.value(s, "meta.json")), &meta) // another type of title is none
-	return meta.Title
 }
 
 // shortName is how people name a session of their own.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-	"time"
 
 	"ctxfs/internal/session"
 )
@@ -13,15 +12,11 @@ import (
 type Row struct {
 	Session string `json:"session"` // path of its folder in the mount
 	Name    string `json:"name"`    // AGENT/SESSION; the path, of another owner's
-	State   string `json:"state"`
-	CWD     string `json:"cwd"`
-	Title   string `json:"title,omitempty"` // of meta.json
 	session.Glance
 	BytesPerSecond   float64 `json:"bytes_per_second"` // of messages.jsonl, since the look before
 	RecordsPerSecond float64 `json:"records_per_second"`
 
-	turn  int       // of the last look at it
-	words time.Time // Updated, when its files were read
+	turn int // of the last look at it
 }
 
 // Share is how much of the budget the newest pack takes; 0 without one.
