@@ -62,7 +62,7 @@ func TestInstall(t *testing.T) {
 		"/usr/local/bin/ctxfs", "/usr/sbin/mount.ctxfs -> ../local/bin/ctxfs", "/usr/sbin/mount.fuse.ctxfs -> ../local/bin/ctxfs",
 		"/usr/local/share/man/man1/ctxfs.1", "/usr/local/share/man/man1/ctxfs-session-archive.1", "/usr/local/share/man/man8/mount.ctxfs.8",
 		"/usr/local/share/bash-completion/completions/ctxfs", "/usr/local/share/zsh/site-functions/_ctxfs", "/usr/local/share/fish/vendor_completions.d/ctxfs.fish",
-		"/usr/local/lib/systemd/system/ctxfs.service", "/usr/local/lib/systemd/system/ctxfs-gc.timer", "/usr/local/lib/systemd/user/ctxfs.service", "/etc/ctxfs/config",
+		"/usr/local/lib/systemd/system/ctxfs.service", "/usr/local/lib/systemd/system/ctxfs-gc.timer", "/usr/local/lib/systemd/user/ctxfs.service", "/usr/local/lib/systemd/user/ctxfs-watch.service", "/etc/ctxfs/config",
 	} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not installed: %q", want, files)
@@ -133,12 +133,12 @@ func TestUnits(t *testing.T) {
 		skip(t, "no systemd here: %v", err)
 	}
 	dest := installation(t, "BINDIR="+filepath.Dir(program))
-	for kind, args := range map[string][]string{"system": nil, "user": {"--user"}} {
+	for kind, n := range map[string]int{"system": 3, "user": 4} {
 		units, err := filepath.Glob(dest + "/usr/local/lib/systemd/" + kind + "/*")
-		if err != nil || len(units) != 3 {
+		if err != nil || len(units) != n {
 			t.Fatalf("%q, %v", units, err)
 		}
-		c := exec.Command("systemd-analyze", append(append(args, "verify", "--man=no"), units...)...)
+		c := exec.Command("systemd-analyze", append([]string{"--" + kind, "verify", "--man=no"}, units...)...)
 		c.Env = append(os.Environ(), "XDG_RUNTIME_DIR="+t.TempDir())
 		if out, err := c.CombinedOutput(); err != nil || strings.Contains(string(out), "ctxfs") {
 			t.Errorf("%s: %v\n%s", kind, err, out)

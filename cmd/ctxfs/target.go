@@ -99,13 +99,8 @@ func (b mountBlobs) Put(data []byte) (cas.ID, error) {
 func (mountBlobs) Close() error { return nil }
 
 func (m *mountTarget) create(agent, name string) (*sink, error) {
-	home := path.Join("home", strconv.Itoa(os.Getuid()))
-	sessions := filepath.Join(m.point, home, "agent", agent, "session")
-	if err := os.MkdirAll(sessions, 0o700); err != nil {
-		return nil, err
-	}
-	dir := filepath.Join(sessions, name)
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	dir := ownDir(m.point, agent, name)
+	if err := makeSession(dir); err != nil {
 		return nil, existsHint(err, name)
 	}
 	messages, err := openAppend(filepath.Join(dir, session.Messages))
@@ -118,6 +113,19 @@ func (m *mountTarget) create(agent, name string) (*sink, error) {
 		return nil, err
 	}
 	return &sink{dir: dir, messages: messages, events: events, blobs: mountBlobs{dir}}, nil
+}
+
+// ownDir is the folder of a session of the caller's in a mount.
+func ownDir(point, agent, name string) string {
+	return filepath.Join(point, "home", strconv.Itoa(os.Getuid()), "agent", agent, "session", name)
+}
+
+// makeSession makes a session, which must not exist yet, and its agent.
+func makeSession(dir string) error {
+	if err := os.MkdirAll(filepath.Dir(dir), 0o700); err != nil {
+		return err
+	}
+	return os.Mkdir(dir, 0o700)
 }
 
 func existsHint(err error, name string) error {

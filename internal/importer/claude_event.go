@@ -50,6 +50,11 @@ func tells(a object) bool {
 func (c *claude) system(src source) (outcome, error) {
 	o := src.obj
 	sub := o.str("subtype")
+	if oneOf(sub, "turn_duration", "stop_hook_summary") { // the turn is over, and so is its last message
+		if err := c.flush(); err != nil {
+			return outcome{}, err
+		}
+	}
 	switch sub {
 	case "turn_duration":
 		return c.drop(src, sub)
@@ -73,6 +78,11 @@ func (c *claude) progress(src source) (outcome, error) {
 	o := src.obj
 	data := o.obj("data")
 	m := data.obj("message").obj("message")
+	if data.str("hookEvent") == "Stop" { // the turn is over
+		if err := c.flush(); err != nil {
+			return outcome{}, err
+		}
+	}
 	if data.str("type") != "agent_progress" || void(m.get("content")) {
 		return c.drop(src, "progress")
 	}

@@ -62,6 +62,14 @@ func (c *claude) grow(src source, m object, blocks []json.RawMessage) {
 	c.stand(o, r.m.id)
 }
 
+// cut writes the message that is being collected; what still comes of it makes another record.
+func (c *claude) cut() error { return c.flush() }
+
+// settle is cut: nothing else is held back.
+func (c *claude) settle() error { return c.flush() }
+
+func (c *claude) waits() bool { return c.run != nil }
+
 // flush writes the message that is being collected: another message follows, or the log ends.
 func (c *claude) flush() error {
 	r := c.run

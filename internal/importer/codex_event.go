@@ -130,6 +130,11 @@ func (c *codex) heard(m *message) {
 	c.held = rest
 }
 
+// settle writes what no response_item has repeated so far.
+func (c *codex) settle() error { return c.release() }
+
+func (c *codex) waits() bool { return len(c.held) > 0 }
+
 // release writes what is still held back: nothing repeats it.
 func (c *codex) release() error {
 	for i := range c.held {

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"ctxfs/internal/cas"
+	"ctxfs/internal/importer"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
+	"ctxfs/internal/watch"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+)
+
+// watchFlags say what is followed, and where to.
+type watchFlags struct {
+	mount, from, format, agent string
+	once, rescan               bool
+}
+
+func newWatch() *cobra.Command {
+	var f watchFlags
+	cmd := &cobra.Command{
+		Use: "watch", Short: "follow the logs of Claude Code and Codex into sessions, as they are written",
+		Long: `Follow your logs of Claude Code ($CLAUDE_CONFIG_DIR or ~/.claude, projects/*/*.jsonl) and of Codex ($CODEX_HOME or ~/.codex,
+sessions/**/rollout-*.jsonl) into the mount: each is a session of its own, which grows as the log does. It runs until it is
+told to end; docs/import.md has a unit for systemd.
+
+A watch that ended in any way goes on where it was and writes nothing twice: what is in the sessions tells it. Half a line
+waits until it is whole. A log that is another than it was, at the same place, becomes a new session, NAME-2.`,
+		Example: "  ctxfs watch\n  ctxfs watch --once --format codex\n  ctxfs watch --from ~/.pi/agent/sessions",
+		Args:    exactArgs(0),
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+	}
+	cmd.Flags().StringVar(&f.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	cmd.Flags().StringVar(&f.from, "from", "", "follow the .jsonl files in this folder, at any depth, instead")
+	cmd.Flags().StringVar(&f.format, "format", "", "follow this format only: claude-code or codex; with --from copilot-cli and pi too (default: told by content)")
+	cmd.Flags().StringVar(&f.agent, "agent", "", "agent that gets the sessions (default: the name of the format)")
+	cmd.Flags().BoolVar(&f.once, "once", false, "read what is there now, then end")
+	cmd.Flags().BoolVar(&f.rescan, "rescan", false, "read all logs, also those that did not change since they were read")
+	return cmd
+}
+
+func (f *watchFlags) run(cmd *cobra.Command) error {
+	sources, err := f.sources()
+	if err != nil {
+		return err
+	}
+	point, err := pickMount(f.mount)
+	if err != nil {
+		return err
+	}
+	status, err := mounts.Status(point)
+	if err != nil {
+		return err
+	}
+	file, err := watchState(status["store"], point)
+	if err != nil {
+		return err
+	}
+	unlock, err := lockState(file)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	to := &watchTarget{point: mounts.Real(point), tell: func(format string, args ...any) {
+		fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf(format, args...)))
+	}}
+	w, err := watch.New(watch.Config{Sources: sources, Agent: f.agent, Name: sessionName, State: file, Fresh: f.rescan,
+		Tell: func(format string, args ...any) {
+			fmt.Fprintln(cmd.ErrOrStderr(), "ctxfs:", printable(fmt.Sprintf(format, args...)))
+		},
+		Sync: 2 * time.Second, Settle: 5 * time.Minute, Poll: 20 * time.Second, Idle: 10 * time.Minute}, to)
+	if err != nil {
+		return err
+	}
+	if f.once {
+		return w.Once()
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	for _, s := range sources {
+		to.tell("following %s into %s", s.Root, point)
+	}
+	return w.Run(ctx)
+}
+
+// sources gives the folders that are followed.
+func (f *watchFlags) sources() ([]watch.Source, error) {
+	format := importer.Format(f.format)
+	if format != "" && !importer.Streams(format) {
+		return nil, usageError{fmt.Sprintf("--format %s cannot be followed: there are claude-code, codex, copilot-cli and pi", f.format)}
+	}
+	if f.from != "" {
+		root, err := filepath.Abs(f.from)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := os.Stat(root); err != nil {
+			return nil, err
+		}
+		return []watch.Source{{Root: root, Format: format}}, nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil, err
+	}
+	var list []watch.Source
+	for _, s := range []watch.Source{
+		{Root: filepath.Join(orElse(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "projects"), Format: importer.ClaudeCode, Depth: 2},
+		{Root: filepath.Join(orElse(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions"), Format: importer.Codex, Prefix: "rollout-"},
+	} {
+		if format == "" || format == s.Format {
+			list = append(list, s)
+		}
+	}
+	if len(list) == 0 {
+		return nil, usageError{fmt.Sprintf("--format %s needs --from DIR: only the folders of claude-code and codex are known", f.format)}
+	}
+	return list, nil
+}
+
+// watchState names the file that remembers what was read into a store: a folder of the user's own.
+func watchState(store, point string) (string, error) {
+	dir := os.Getenv("XDG_STATE_HOME")
+	if !filepath.IsAbs(dir) {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(home, ".local", "state")
+	}
+	id := strings.TrimPrefix(cas.Sum([]byte(orElse(store, point))).String(), "blake3-")[:16]
+	file := filepath.Join(dir, "ctxfs", "watch-"+id+".json")
+	return file, os.MkdirAll(filepath.Dir(file), 0o700) // #nosec G703 -- the user's own folder
+}
+
+// lockState sees that one watch at a time writes into a user's sessions.
+func lockState(file string) (unlock func(), err error) {
+	f, err := os.OpenFile(file+".lock", os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = f.Close()
+		if errors.Is(err, unix.EWOULDBLOCK) {
+			return nil, &session.Error{Kind: session.Locked, Msg: "another ctxfs watch follows these logs", Hint: "end it first"}
+		}
+		return nil, err
+	}
+	return func() { _ = f.Close() }, nil // which unlocks
+}

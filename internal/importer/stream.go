@@ -1,0 +1,69 @@
+package importer
+
+import "fmt"
+
+// Stream imports a log that still grows, line by line. Fed with the same lines it writes what Import would write, but for
+// what Import writes at a log's end. Cut and Settle write what is held back earlier than Import would.
+type Stream struct {
+	r *reader
+	n int // lines so far
+}
+
+// settler is a handler that holds something back because the next lines may belong to it, or repeat it.
+type settler interface {
+	waits() bool
+	settle() error
+}
+
+// cutter is a handler that collects a message from several lines.
+type cutter interface{ cut() error }
+
+// Streams tells whether a format's logs only ever grow by lines, so that they can be followed.
+func Streams(f Format) bool {
+	return oneOf(string(f), string(ClaudeCode), string(Codex), string(CopilotCLI), string(Pi))
+}
+
+// NewStream starts a session that is written to s. Its error wraps ErrFormat: not all formats can be followed.
+func NewStream(f Format, s Sink) (*Stream, error) {
+	k, err := formatOf(f)
+	if err != nil {
+		return nil, err
+	}
+	if !Streams(f) {
+		return nil, fmt.Errorf("%w: %s is not written line by line", ErrFormat, f)
+	}
+	d := newReader(k, func(string) (Sink, error) { return s, nil }, nil)
+	return &Stream{r: d}, d.next("")
+}
+
+// Line takes the next line of the log, with its '\n'. Errors are those of the Sink.
+func (s *Stream) Line(line []byte) error {
+	s.n++
+	return s.r.line(line, s.n, true)
+}
+
+// Lines is how many lines were taken.
+func (s *Stream) Lines() int { return s.n }
+
+// Cut writes a message that is being collected from several lines. What still comes of it makes another record, which
+// continues it.
+func (s *Stream) Cut() error {
+	if h, ok := s.r.h.(cutter); ok {
+		return h.cut()
+	}
+	return nil
+}
+
+// Waits tells whether something is held back.
+func (s *Stream) Waits() bool {
+	h, ok := s.r.h.(settler)
+	return ok && h.waits()
+}
+
+// Settle writes all that is held back, as at the end of the log.
+func (s *Stream) Settle() error {
+	if h, ok := s.r.h.(settler); ok {
+		return h.settle()
+	}
+	return nil
+}

@@ -1,0 +1,296 @@
+package watch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+
+	"ctxfs/internal/importer"
+)
+
+// follower reads one log into its session.
+type follower struct {
+	w    *Watcher
+	log  found
+	id   fileID
+	off  int64  // up to where the log was read: the end of a line
+	size int64  // of the log when it was read: half a line may stand behind off
+	tail []byte // what stands before that
+	// The import so far; nil before the first step, and after a failure: then what the session has is found out again.
+	stream *importer.Stream
+	sink   *sink
+
+	grew     time.Time // when the log was last written to
+	unsynced bool      // since then, sync was not called
+	retry    time.Time // not before; zero when the last step went well
+	wait     time.Duration
+}
+
+// fileID tells files apart.
+type fileID struct {
+	Dev uint64 `json:"dev"`
+	Ino uint64 `json:"ino"`
+}
+
+func idOf(st fs.FileInfo) fileID {
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
+		return fileID{uint64(sys.Dev), sys.Ino} //nolint:unconvert // 32 bits on some hosts
+	}
+	return fileID{}
+}
+
+func (w *Watcher) newFollower(log found) *follower {
+	return &follower{w: w, log: log}
+}
+
+// maxNames bounds the sessions of logs that stood at one path, one after the other.
+const maxNames = 100
+
+// tailSize is how much of what was read is compared before more is read.
+const tailSize = 1 << 10
+
+// batch is how much is gathered before it is appended, in bytes.
+const batch = 1 << 20
+
+// step reads what is new. A log that is another than it was is read from its start, into the session that it has or gets.
+func (f *follower) step() error {
+	file, err := openLog(f.log.path)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return f.close() // it may come again
+		}
+		return err
+	}
+	defer file.Close()
+	st, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	if f.stream != nil && f.replaced(file, st) {
+		f.w.cfg.Tell("%s is another log than it was: read from its start", f.log.path)
+		if err := f.close(); err != nil {
+			return err
+		}
+	}
+	if f.stream != nil {
+		err := f.read(file, st)
+		if !errors.Is(err, errOther) { // a log that was cut short goes on otherwise
+			return err
+		}
+		if err := f.close(); err != nil {
+			return err
+		}
+	}
+	return f.begin(file, st)
+}
+
+// replaced tells whether the file is another, is shorter, or says otherwise in what was read.
+func (f *follower) replaced(file *os.File, st fs.FileInfo) bool {
+	if idOf(st) != f.id || st.Size() < f.off {
+		return true
+	}
+	now := make([]byte, len(f.tail))
+	_, err := file.ReadAt(now, f.off-int64(len(now)))
+	return err == nil && !bytes.Equal(now, f.tail)
+}
+
+// errOther tells that a session is of another log.
+var errOther = errors.New("the session is of another log")
+
+// begin finds the log's session and reads the log from its start.
+func (f *follower) begin(file *os.File, st fs.FileInfo) error {
+	stem := f.w.cfg.Name(f.log.path)
+	for n := 1; n <= maxNames; n++ {
+		name := stem
+		if n > 1 {
+			name = fmt.Sprintf("%s-%d", stem, n)
+		}
+		err := f.try(name, file, st)
+		if err == nil {
+			if old := st.ModTime(); old.Before(f.grew) {
+				f.grew = old // it was at rest before it was seen
+			}
+			return nil
+		}
+		if err = errors.Join(err, f.close()); !errors.Is(err, errOther) {
+			return err
+		}
+	}
+	return fmt.Errorf("%w: %d sessions %s-N are", errOther, maxNames, stem)
+}
+
+// try reads the log into one session.
+func (f *follower) try(name string, file *os.File, st fs.FileInfo) error {
+	var err error
+	agent := f.w.agent(f.log.format)
+	if f.w.taken(agent, name, f.log.path) {
+		return errOther
+	}
+	if f.sink, err = openSink(f.w.store, agent, name, f.log.format); err != nil {
+		return err
+	}
+	if f.stream, err = importer.NewStream(f.log.format, f.sink); err != nil {
+		return err
+	}
+	f.id, f.off, f.tail, f.grew = idOf(st), 0, nil, time.Now()
+	return f.read(file, st)
+}
+
+// read takes the whole lines that are new. Half a line waits.
+func (f *follower) read(file *os.File, st fs.FileInfo) error {
+	f.size = st.Size()
+	if st.Size() <= f.off {
+		return f.commit()
+	}
+	lines := lineReader{r: io.NewSectionReader(file, f.off, st.Size()-f.off)}
+	for {
+		line, err := lines.next()
+		if err != nil {
+			return err
+		}
+		if line == nil {
+			return f.commit()
+		}
+		if err := f.take(line); err != nil {
+			return err
+		}
+		if f.sink.size() >= batch {
+			if err := f.commit(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// take hands one line to the import. Where a record of the session ended, it ends again.
+func (f *follower) take(line []byte) error {
+	if err := f.stream.Line(line); err != nil {
+		return err
+	}
+	f.off += int64(len(line))
+	f.tail = append(f.tail, line[max(0, len(line)-tailSize):]...)
+	f.tail = append(f.tail[:0], f.tail[max(0, len(f.tail)-tailSize):]...)
+	f.grew, f.unsynced = time.Now(), true
+	if f.sink.ends[f.stream.Lines()] {
+		return f.stream.Cut()
+	}
+	return nil
+}
+
+// commit appends what was gathered, once it is known that the session is this log's.
+func (f *follower) commit() error {
+	if f.sink.other() {
+		return errOther
+	}
+	if f.stream.Lines() < f.sink.last {
+		return nil // the log was cut short; it may grow to what it was, or show that it is another
+	}
+	return f.sink.commit()
+}
+
+// due is when there is something to do though the log does not grow; zero: never.
+func (f *follower) due() time.Time {
+	switch {
+	case !f.retry.IsZero():
+		return f.retry
+	case f.unsynced:
+		return f.grew.Add(f.w.cfg.Sync)
+	case f.waits():
+		return f.grew.Add(f.w.cfg.Settle)
+	}
+	return time.Time{}
+}
+
+// waits tells whether the import holds back what it can write: a log that was cut short waits for its lines instead.
+func (f *follower) waits() bool {
+	return f.stream != nil && f.stream.Waits() && f.stream.Lines() >= f.sink.last
+}
+
+// settle writes what may still go on or be repeated, and brings all to disk.
+func (f *follower) settle() error {
+	if f.waits() {
+		if err := f.stream.Settle(); err != nil {
+			return err
+		}
+	}
+	return f.sync()
+}
+
+// sync brings what was appended to disk. When nothing is held back, the log need not be read again until it changes.
+func (f *follower) sync() error {
+	f.unsynced = false
+	if f.stream == nil {
+		return nil
+	}
+	if err := f.commit(); err != nil {
+		return err
+	}
+	if err := f.sink.sync(); err != nil {
+		return err
+	}
+	if !f.stream.Waits() {
+		f.w.state.done(f)
+	}
+	return nil
+}
+
+// fail lets go of the session, to find out anew what it has, and waits longer each time.
+func (f *follower) fail() {
+	_ = f.close() // it failed already
+	f.wait = min(max(2*f.wait, time.Second), time.Minute)
+	f.retry = time.Now().Add(f.wait)
+}
+
+func (f *follower) close() error {
+	f.stream, f.off, f.tail = nil, 0, nil
+	if f.sink == nil {
+		return nil
+	}
+	s := f.sink
+	f.sink = nil
+	return s.close()
+}
+
+// lineReader reads whole lines.
+type lineReader struct {
+	r    io.Reader
+	buf  []byte
+	at   int
+	ends bool
+}
+
+// next gives the next line with its '\n', nil when there is no whole one any more. It is valid until the next call.
+func (l *lineReader) next() ([]byte, error) {
+	for from := l.at; ; {
+		if i := bytes.IndexByte(l.buf[from:], '\n'); i >= 0 {
+			line := l.buf[l.at : from+i+1]
+			l.at = from + i + 1
+			return bytes.Clone(line), nil
+		}
+		if l.ends {
+			return nil, nil
+		}
+		l.buf = append(l.buf[:0], l.buf[l.at:]...)
+		from, l.at = len(l.buf), 0
+		if err := l.fill(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func (l *lineReader) fill() error {
+	at := len(l.buf)
+	l.buf = append(l.buf, make([]byte, 256<<10)...)
+	n, err := l.r.Read(l.buf[at:])
+	l.buf = l.buf[:at+n]
+	if err == io.EOF {
+		l.ends = true
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,109 @@
+package watch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// state remembers logs that were read to their end, so that a restart need not read them. It is a hint: without it, or
+// with an older one, what is in the sessions decides.
+type state struct {
+	path  string
+	logs  map[string]seenLog
+	dirty bool
+}
+
+// seenLog is a log as it was when all of it was on disk.
+type seenLog struct {
+	fileID
+	Size    int64  `json:"size"`
+	ModNS   int64  `json:"mtime_ns"`
+	Agent   string `json:"agent"`
+	Session string `json:"session"` // "" when nothing was to be written
+}
+
+// stateFile is the form of the file.
+type stateFile struct {
+	Version int                `json:"version"`
+	Logs    map[string]seenLog `json:"logs"` // by path
+}
+
+// openState reads the state. One that cannot be read counts for nothing.
+func openState(path string, fresh bool) (*state, error) {
+	st := &state{path: path, logs: map[string]seenLog{}}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path) // #nosec G304 -- the user's own
+	if errors.Is(err, fs.ErrNotExist) || fresh {
+		return st, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var f stateFile
+	if json.Unmarshal(data, &f) == nil && f.Version == 1 && f.Logs != nil {
+		st.logs = f.Logs
+	}
+	return st, nil
+}
+
+// same tells whether a log is as it was when all of it was read.
+func (st *state) same(log found) bool {
+	now, err := os.Stat(log.path)
+	if err != nil {
+		return false
+	}
+	old, ok := st.logs[log.path]
+	return ok && old.fileID == idOf(now) && old.Size == now.Size() && old.ModNS == now.ModTime().UnixNano()
+}
+
+// taken tells whether a session is that of a log at another path, which is there.
+func (st *state) taken(agent, name, path string) bool {
+	for other, log := range st.logs {
+		if other != path && log.Agent == agent && log.Session == name && !gone(other) {
+			return true
+		}
+	}
+	return false
+}
+
+// done notes that a log was read as far as its whole lines go.
+func (st *state) done(f *follower) {
+	now, err := os.Stat(f.log.path)
+	if err != nil || now.Size() != f.size || idOf(now) != f.id {
+		return // it has changed since
+	}
+	name := f.sink.name
+	if f.sink.s == nil {
+		name = ""
+	}
+	st.logs[f.log.path] = seenLog{f.id, f.size, now.ModTime().UnixNano(), f.sink.agent, name}
+	st.dirty = true
+}
+
+// save writes the state in one step.
+func (st *state) save() error {
+	if !st.dirty {
+		return nil
+	}
+	for path := range st.logs {
+		if gone(path) {
+			delete(st.logs, path)
+		}
+	}
+	data, err := json.MarshalIndent(stateFile{1, st.logs}, "", " ")
+	if err != nil {
+		return err
+	}
+	temp := st.path + ".new"
+	if err := os.WriteFile(temp, append(data, '\n'), 0o600); err != nil {
+		return fmt.Errorf("the state of watch: %w", err)
+	}
+	st.dirty = false
+	return os.Rename(temp, st.path)
+}

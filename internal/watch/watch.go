@@ -1,0 +1,247 @@
+// Package watch follows the logs of other agents on this host into sessions, as they are written.
+//
+// What stands in a session tells how far its log was read: records name the line that they come from. So a watch that was
+// killed at any point reads the log again from its start, leaves out what the session has, and goes on; nothing is written
+// twice. The state file only spares it that for logs which have not changed.
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"ctxfs/internal/importer"
+)
+
+// Session is where the records of one log go.
+type Session interface {
+	// Read calls fn with every line of one of the session's logs, Messages or Events.
+	Read(log string, fn func(line []byte) error) error
+	// Append appends whole lines, each with its '\n', in one piece.
+	Append(log string, lines []byte) error
+	// Blob keeps data that records name by its hash.
+	Blob(data []byte) error
+	// Sync returns when all that was appended is on disk.
+	Sync() error
+	Close() error
+}
+
+// The logs of a session.
+const (
+	Messages = "messages.jsonl"
+	Events   = "events.jsonl"
+)
+
+// Store has the sessions.
+type Store interface {
+	// Open opens a session of an agent. The error is fs.ErrNotExist when it is not there.
+	Open(agent, name string) (Session, error)
+	// Make makes one. The error is fs.ErrExist when it is there.
+	Make(agent, name string) (Session, error)
+}
+
+// Config says what is followed.
+type Config struct {
+	Sources []Source
+	Agent   string                   // that gets all sessions; "": one named after each format
+	Name    func(path string) string // of a log's session
+	State   string                   // the state file
+	Fresh   bool                     // the state file is not read
+	Tell    func(format string, args ...any)
+
+	// How long a log must not grow before what was appended is synced, and before a message is written that may still go
+	// on: longer than a model pauses in a message, or it becomes two records. How often all folders are looked at, without
+	// being told of a change. How long a log that does not grow is kept at hand.
+	Sync, Settle, Poll, Idle time.Duration
+}
+
+// Watcher follows logs.
+type Watcher struct {
+	cfg   Config
+	store Store
+	state *state
+	logs  map[string]*follower // by path
+	told  string               // the last error that was told
+}
+
+// New reads the state.
+func New(cfg Config, store Store) (*Watcher, error) {
+	st, err := openState(cfg.State, cfg.Fresh)
+	if err != nil {
+		return nil, err
+	}
+	return &Watcher{cfg: cfg, store: store, state: st, logs: map[string]*follower{}}, nil
+}
+
+// Once reads all that stands in the logs now, and writes all of it.
+func (w *Watcher) Once() error {
+	var errs []error
+	for _, log := range w.find() {
+		err := w.step(log)
+		if f := w.logs[log.path]; f != nil && err == nil {
+			err = f.settle()
+		}
+		errs = append(errs, err, w.drop(log.path))
+	}
+	return errors.Join(append(errs, w.state.save())...)
+}
+
+// Run follows the logs until ctx is done. A log that cannot be read, or a session that cannot be written, is told of and
+// tried again. What is held back at the end, the next Run reads again.
+func (w *Watcher) Run(ctx context.Context) error {
+	n := newNotifier()
+	defer n.close()
+	for next := time.Now(); ctx.Err() == nil; {
+		if now := time.Now(); !now.Before(next) {
+			w.look(ctx, n)
+			next = now.Add(w.cfg.Poll)
+		}
+		for _, path := range slices.Sorted(maps.Keys(w.logs)) {
+			w.tell(w.care(path))
+		}
+		w.tell(w.state.save())
+		for _, path := range n.wait(ctx, w.pause(next)) {
+			if path == "" {
+				next = time.Now() // a folder came, or the kernel lost count
+			} else if log, ok := w.logOf(path); ok {
+				w.tell(w.step(log))
+			}
+		}
+	}
+	var errs []error
+	for path := range w.logs {
+		errs = append(errs, w.drop(path))
+	}
+	return errors.Join(append(errs, w.state.save())...)
+}
+
+// look goes through all logs.
+func (w *Watcher) look(ctx context.Context, n *notifier) {
+	for _, s := range w.cfg.Sources {
+		n.watch(s.dirs())
+	}
+	for _, log := range w.find() {
+		if ctx.Err() != nil {
+			return
+		}
+		w.tell(w.step(log))
+		w.tell(w.care(log.path)) // one that is at rest is let go before the next is opened
+	}
+	for _, path := range slices.Sorted(maps.Keys(w.logs)) {
+		if f := w.logs[path]; gone(path) && f.retry.IsZero() {
+			w.tell(errors.Join(f.settle(), w.drop(path)))
+		}
+	}
+}
+
+// gone tells whether nothing stands at a path any more.
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// pause is how long there is nothing to do, unless something changes.
+func (w *Watcher) pause(next time.Time) time.Duration {
+	for _, f := range w.logs {
+		if at := f.due(); !at.IsZero() && at.Before(next) {
+			next = at
+		}
+	}
+	return max(time.Until(next), time.Millisecond)
+}
+
+// tell says what went wrong, once in a row.
+func (w *Watcher) tell(err error) {
+	if err == nil {
+		return
+	}
+	if s := err.Error(); s != w.told {
+		w.told = s
+		w.cfg.Tell("%s", s)
+	}
+}
+
+// step reads what is new in a log.
+func (w *Watcher) step(log found) error {
+	f := w.logs[log.path]
+	if f == nil {
+		if w.state.same(log) {
+			return nil
+		}
+		f = w.newFollower(log)
+		w.logs[log.path] = f
+	}
+	if time.Now().Before(f.retry) {
+		return nil
+	}
+	if err := f.step(); err != nil {
+		f.fail()
+		return fmt.Errorf("%s: %w", log.path, err)
+	}
+	f.retry, f.wait = time.Time{}, 0
+	return nil
+}
+
+// care does what is due for a log that does not grow now.
+func (w *Watcher) care(path string) error {
+	f := w.logs[path]
+	if f == nil {
+		return nil
+	}
+	if !f.retry.IsZero() {
+		return w.step(f.log)
+	}
+	quiet := time.Since(f.grew)
+	var err error
+	switch {
+	case f.waits() && quiet >= w.cfg.Settle:
+		err = f.settle()
+	case f.unsynced && quiet >= w.cfg.Sync:
+		err = f.sync()
+	}
+	if err != nil {
+		f.fail()
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if quiet >= w.cfg.Idle {
+		return w.drop(path)
+	}
+	return nil
+}
+
+// drop lets go of a log.
+func (w *Watcher) drop(path string) error {
+	f := w.logs[path]
+	if f == nil {
+		return nil
+	}
+	delete(w.logs, path)
+	return f.close()
+}
+
+// taken tells whether a session is that of a log at another path, which is there. If it is not, the log may have moved.
+func (w *Watcher) taken(agent, name, path string) bool {
+	for other, f := range w.logs {
+		if other == path || f.sink == nil || f.sink.agent != agent || f.sink.name != name {
+			continue
+		}
+		if !gone(other) {
+			return true
+		}
+		w.tell(w.drop(other))
+	}
+	return w.state.taken(agent, name, path)
+}
+
+// agent gives the agent that a log's session belongs to.
+func (w *Watcher) agent(f importer.Format) string {
+	if w.cfg.Agent != "" {
+		return w.cfg.Agent
+	}
+	return string(f)
+}
