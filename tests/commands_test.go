@@ -38,6 +38,7 @@ func TestCommandsOfUsers(t *testing.T) {
 		{in + `%[1]s compact . --command 'echo short' && cat context/summary.md`, "short"},
 		{in + `%[1]s session archive . && %[1]s session restore . && %[1]s session delete ../again --yes && ls ..`, "decimal"},
 		{in + `getfattr --only-values -n user.ctxfs.origin context/summary.md context/facts.jsonl context/budget`, "writtenderiveddefault"},
+		{in + `cat context/pack.md >/dev/null && getfattr --only-values -n user.ctxfs.glance .`, `"pack":"ready"`},
 	} {
 		script := fmt.Sprintf("exec 2>&1; "+step.script, program, dir, m.point)
 		script = strings.Split(script, "%!(EXTRA")[0]
@@ -46,6 +47,12 @@ func TestCommandsOfUsers(t *testing.T) {
 		}
 		if out, err := m.do(bob, strings.ReplaceAll(script, "../decimal", m.point+"/home/64001/agent/coder/session/decimal")); strings.HasPrefix(step.script, in) && err == nil {
 			t.Errorf("another user: %s\n%s", script, out)
+		}
+	}
+	for user, want := range map[uint32]string{alice: "ready", bob: "none"} { // both have one of that name
+		out, err := m.do(user, fmt.Sprintf("%s top --mount %s --interval 0", program, m.point))
+		if err != nil || strings.Count(out, "coder/decimal") != 1 || !strings.Contains(out, want) {
+			t.Errorf("user %d sees, %v:\n%s", user, err, out)
 		}
 	}
 }

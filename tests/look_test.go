@@ -1,13 +1,11 @@
 package tests
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -22,8 +20,7 @@ type terminal struct {
 	t    *testing.T
 	keys *os.File // what is written here is typed
 	tty  *os.File
-	mu   sync.Mutex
-	out  bytes.Buffer
+	out  lockedBuilder
 	eof  chan struct{}
 }
 
@@ -37,24 +34,14 @@ func newTerminal(t *testing.T, rows, cols uint16) *terminal {
 	x.resize(rows, cols)
 	go func() {
 		defer close(x.eof)
-		_, _ = io.Copy(x, keys) // EIO when the other end is closed
+		_, _ = io.Copy(&x.out, keys) // EIO when the other end is closed
 	}()
 	t.Cleanup(func() { x.end() })
 	return x
 }
 
-func (x *terminal) Write(p []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.out.Write(p)
-}
-
 // said is all that was written to the terminal.
-func (x *terminal) said() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.out.String()
-}
+func (x *terminal) said() string { return x.out.String() }
 
 // end gives all that was written once nobody writes any more.
 func (x *terminal) end() string {
