@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ctxfs/internal/metrics"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
@@ -27,6 +28,8 @@ type mountFlags struct {
 	sync       string
 	quota      string // bytes, as given
 	space      session.Space
+	metrics    string       // as given
+	at         metrics.Addr // where they are served, when asked for
 	debug      bool
 	fake       bool // mount(8)'s -f
 }
@@ -42,8 +45,8 @@ This process is a supervisor: it mounts, and has a worker serve the mount, which
 the mount see a pause then (Linux 6.9 or newer). A stale mountpoint, whose supervisor was killed, is taken away first.
 
 From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR,
-sync=close, quota=SIZE, quota_files=N and the usual options of mount(8).`,
-		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  mount -t ctxfs /var/lib/ctxfs /ctx -o allow_other",
+sync=close, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mount(8).`,
+		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  ctxfs mount /ctx --metrics 127.0.0.1:9750\n  mount -t ctxfs /var/lib/ctxfs /ctx -o allow_other",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := m.readOptions(); err != nil {
@@ -61,6 +64,7 @@ sync=close, quota=SIZE, quota_files=N and the usual options of mount(8).`,
 	fl.StringVar(&m.sync, "sync", syncAsked, "when appends are made durable: fsync (when a program asks) or close (at each close too)")
 	fl.StringVar(&m.quota, "quota", "", "bytes that each user and each share may take of the disk, like 10G (default: what the disk's own quotas say)")
 	fl.Int64Var(&m.space.Files, "quota-files", 0, "files and folders that each user and each share may have (default: as many as the disk)")
+	fl.StringVar(&m.metrics, "metrics", "", "serve metrics for Prometheus at this address of this host: 127.0.0.1:PORT, [::1]:PORT or unix:/PATH (see docs/metrics.md)")
 	fl.StringSliceVarP(&m.options, "options", "o", nil, "options as mount(8) takes them, with commas between")
 	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's")
 	fl.BoolVar(&m.fake, "fake", false, "look whether it could be mounted, and mount nothing")
@@ -110,6 +114,9 @@ func (m *mountFlags) readOptions() error {
 	if m.store == "" {
 		m.store = defaultStore()
 	}
+	if err := m.readMetrics(); err != nil {
+		return err
+	}
 	return m.readQuota()
 }
 
@@ -132,6 +139,8 @@ func (m *mountFlags) option(o string) error {
 		m.tokenizer = value
 	case "quota":
 		m.quota = value
+	case "metrics":
+		m.metrics = value
 	case "quota_files":
 		m.space.Files, err = strconv.ParseInt(value, 10, 64)
 	case "dev", "nodev", "suid", "nosuid", "exec", "noexec":
@@ -173,7 +182,7 @@ func onlyKernel(options string) error {
 type unknownOption struct{ option string }
 
 func (u unknownOption) Error() string {
-	return fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, quota=SIZE, quota_files=N, [no]dev, [no]suid, [no]exec", u.option)
+	return fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, quota=SIZE, quota_files=N, metrics=ADDR, [no]dev, [no]suid, [no]exec", u.option)
 }
 
 func (u unknownOption) Unwrap() error { return usageError{u.Error()} }

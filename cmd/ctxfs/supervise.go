@@ -116,6 +116,9 @@ func (m *mountFlags) args(point string) []string {
 	if m.space.Files != 0 {
 		args = append(args, "--quota-files", strconv.FormatInt(m.space.Files, 10))
 	}
+	if m.metrics != "" {
+		args = append(args, "--metrics", m.metrics)
+	}
 	if m.allowOther {
 		args = append(args, "--allow-other")
 	}

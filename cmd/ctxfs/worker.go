@@ -58,6 +58,11 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 	if err := w.Keep(lockFile, store.LockFile()); err != nil {
 		return err
 	}
+	say := func(what string) { fmt.Fprintln(os.Stderr, "ctxfs:", what) }
+	asked, err := m.listen(w, say)
+	if err != nil {
+		return err
+	}
 	_ = session.SweepMemory()             // what cannot be removed is no reason not to mount
 	syscall.Umask(0)                      // the kernel has applied the umask of whoever makes a file
 	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
@@ -71,7 +76,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
 		Debug: m.debug, SyncOnClose: m.sync == syncClose,
-		Say: func(what string) { fmt.Fprintln(os.Stderr, "ctxfs:", what) }, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
+		Say: say, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
 	if err != nil {
 		return err
 	}
@@ -90,6 +95,11 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 		return err
 	}
 	store.Warm()
+	end, err := m.serveMetrics(asked, store, fs, say)
+	if err != nil {
+		return err
+	}
+	defer end()
 	return server.Wait()
 }
 

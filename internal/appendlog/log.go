@@ -45,6 +45,7 @@ type Log struct {
 	torn       error                   // why the log cannot be appended to; set by New
 	quarantine Quarantine              // set before the log is used by more than one
 	room       func(bytes int64) error // nil: there is no limit
+	tally      *Tally                  // nil: nobody counts
 
 	// mu is held while lines enter the file: it orders commits. Nothing else is locked under it.
 	mu sync.Mutex
@@ -159,6 +160,18 @@ func fileSize(f *os.File) (int64, error) {
 // SetRoom has fn asked before bytes are appended: its error is the append's. Call it before the log has a writer.
 func (l *Log) SetRoom(fn func(bytes int64) error) { l.room = fn }
 
+// Tally counts what was appended to logs.
+type Tally struct{ Lines, Bytes atomic.Int64 }
+
+// Add counts lines, of so many bytes together.
+func (t *Tally) Add(lines, bytes int) {
+	t.Lines.Add(int64(lines))
+	t.Bytes.Add(int64(bytes))
+}
+
+// SetTally has t count what writers append from now on. Call it before the log has one.
+func (l *Log) SetTally(t *Tally) { l.tally = t }
+
 // Commit appends whole lines in one piece. After an error nothing of them is in the log.
 func (l *Log) Commit(lines []byte) error { return l.commit(lines, nil) }
 
@@ -192,7 +205,11 @@ func (l *Log) commit(lines []byte, w *Writer) error {
 		return errors.Join(err, l.takeBack())
 	}
 	l.size.Add(int64(len(lines)))
-	l.lines.Add(int64(bytes.Count(lines, []byte{'\n'})))
+	n = bytes.Count(lines, []byte{'\n'})
+	l.lines.Add(int64(n))
+	if l.tally != nil && w != nil {
+		l.tally.Add(n, len(lines))
+	}
 	return nil
 }
 

@@ -38,6 +38,7 @@ func header(req []byte) *fuse.InHeader {
 // answer does what a request asks for, and replies.
 func (s *Server) answer(req, out []byte) {
 	h := header(req)
+	s.fs.asked.count(h.Opcode)
 	if in := s.fs.appended(h, req); in != nil {
 		s.answerWrite(in, req[unsafe.Sizeof(*in):], out)
 		return
@@ -46,9 +47,13 @@ func (s *Server) answer(req, out []byte) {
 	if !status.Ok() {
 		n = fail(out, h.Unique, status)
 	}
-	if n > 0 {
-		s.said(h, s.dev.reply(out[:n]))
+	if n < headerSize {
+		return // nobody waits for an answer
 	}
+	if errno := -int32(binary.NativeEndian.Uint32(out[4:])); errno != 0 {
+		s.fs.asked.failed(h.Opcode, fuse.Status(errno))
+	}
+	s.said(h, s.dev.reply(out[:n]))
 }
 
 // said is told how a reply went.
@@ -82,7 +87,9 @@ func (f *FS) appended(h *fuse.InHeader, req []byte) *fuse.WriteIn {
 func (s *Server) answerWrite(in *fuse.WriteIn, data, out []byte) {
 	size, status := s.write(in, data)
 	n := fail(out, in.Unique, status)
-	if status.Ok() {
+	if !status.Ok() {
+		s.fs.asked.failed(opWrite, status)
+	} else {
 		n += int(unsafe.Sizeof(fuse.WriteOut{}))
 		binary.NativeEndian.PutUint32(out, uint32(n))
 		binary.NativeEndian.PutUint64(out[headerSize:], uint64(size)) // and the padding

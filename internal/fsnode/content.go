@@ -99,8 +99,8 @@ func (f *FS) status() ([]byte, error) {
 		{"version", f.opt.Version}, {"store", f.store.Path()}, {"mountpoint", f.opt.Mountpoint}, {"pid", f.pid()}, {"worker", os.Getpid()}, {"workers", f.workers()}, {"program", f.opt.Program},
 		{"uptime_seconds", int64(time.Since(f.started).Seconds())}, {"budget", f.store.Budget()}, {"tokenizer", f.store.Tokenizer()},
 		{"log_reads", reads}, {"sessions", sessions}, {"temp_sessions", f.store.Temporary()}, {"open_files", f.handles.count()}, {"connections", conns},
-		{"appends", s.Appends.Load()}, {"appended_bytes", s.AppendedBytes.Load()}, {"quarantined", s.Quarantined.Load()},
-		{"packs_built", s.Packs.Load()}, {"pack_cache_hits", s.PackHits.Load()},
+		{"appends", s.Appends.Load()}, {"appended_bytes", s.Appended.Bytes.Load()}, {"quarantined", s.Quarantined()},
+		{"packs_built", s.Packs.Count()}, {"pack_cache_hits", s.PackHits.Load()},
 	} {
 		fmt.Fprintf(&b, "%s: %v\n", kv.key, kv.value)
 	}

@@ -41,6 +41,7 @@ type FS struct {
 	handles *handles
 	owners  sync.Map // *sync.RWMutex by number of an owner: see names
 
+	asked    asked
 	lastOnes lastOnes
 	sockets  *sockets
 	dev      atomic.Pointer[device] // nil before the mount

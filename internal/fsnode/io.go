@@ -110,8 +110,8 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	err := w.Write(data)
 	h.unsynced = true
 	w.finish(f.region, errno(err))
-	if n := h.log.Size() - before; n > 0 {
-		h.sess.Appended(f.tree.specs[h.node.kind].name, int(n))
+	if h.log.Size() > before {
+		h.sess.Appended(f.tree.specs[h.node.kind].name)
 	} else if err != nil {
 		h.sess.Touch() // what was written half was cut off again
 	}
@@ -190,7 +190,7 @@ func (f *FS) endLine(h *handle, in *fuse.FlushIn) fuse.Status {
 	err := w.Flush()
 	w.finish(f.region, errno(err))
 	f.settleLog(h)
-	h.sess.Appended(f.tree.specs[h.node.kind].name, 0)
+	h.sess.Appended(f.tree.specs[h.node.kind].name)
 	return errno(err)
 }
 

@@ -104,7 +104,7 @@ func (f *FS) setLog(n node, in *fuse.SetAttrIn) error {
 		return err
 	}
 	err = s.Dir().Utimes(rel, timesOf(in))
-	x.Appended(f.tree.specs[n.kind].name, 0)
+	x.Appended(f.tree.specs[n.kind].name)
 	return err
 }
 

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+
 	"ctxfs/internal/appendlog"
 )
 
@@ -15,7 +17,8 @@ func (x *Session) Append(log string, lines []byte) error {
 	if err := l.Commit(lines); err != nil {
 		return err
 	}
-	x.Appended(log, len(lines))
+	x.store.Stats.Appended.Add(bytes.Count(lines, []byte{'\n'}), len(lines))
+	x.Appended(log)
 	x.changed(log)
 	return nil
 }

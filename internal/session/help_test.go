@@ -76,7 +76,7 @@ func tryAdd(x *Session, log string, lines ...string) error {
 		if err := w.Write([]byte(line + "\n")); err != nil {
 			return err
 		}
-		x.Appended(log, len(line)+1)
+		x.Appended(log)
 	}
 	return nil
 }

@@ -75,6 +75,7 @@ func (x *Session) opened(name string, l *appendlog.Log) {
 	if x.store.space != nil {
 		l.SetRoom(func(bytes int64) error { return x.store.Room(x.rel(), bytes, 0) })
 	}
+	l.SetTally(&x.store.Stats.Appended)
 	x.logs[name] = l
 }
 
@@ -149,6 +150,7 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 			return nil
 		}
 		where, err := x.store.setAside(x, data) // before it is cut off: a crash in between leaves it twice, never nowhere
+		x.store.Stats.Torn.Add(1)
 		torn = func() error { return x.quarantined(name, len(data), why, where, err) }
 		return err
 	})
@@ -201,12 +203,16 @@ func (x *Session) quarantine(log string, data []byte, why error) error {
 	x.logMu.Lock()
 	defer x.logMu.Unlock()
 	where, err := x.store.setAside(x, data)
+	if errors.Is(why, appendlog.ErrTooLong) {
+		x.store.Stats.TooLong.Add(1)
+	} else {
+		x.store.Stats.NotObject.Add(1)
+	}
 	return x.quarantined(log, len(data), why, where, err)
 }
 
 // quarantined tells of n bytes that were set aside at where, or could not be (failed); logMu is held.
 func (x *Session) quarantined(log string, n int, why error, where string, failed error) error {
-	x.store.Stats.Quarantined.Add(1)
 	fields := map[string]any{"log": log, "bytes": n, "reason": why.Error()}
 	if where != "" {
 		fields["path"] = where

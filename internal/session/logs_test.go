@@ -46,7 +46,7 @@ func TestQuarantine(t *testing.T) {
 			t.Errorf("%v, %v", st, err)
 		}
 	}
-	if n := x.store.Stats.Quarantined.Load(); n != 2 || len(quarantined(t, x)) != 2 {
+	if n := x.store.Stats.Quarantined(); n != 2 || len(quarantined(t, x)) != 2 {
 		t.Errorf("%d are counted, %q are kept", n, quarantined(t, x))
 	}
 }

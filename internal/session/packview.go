@@ -1,6 +1,8 @@
 package session
 
 import (
+	"time"
+
 	"ctxfs/internal/context/pack"
 )
 
@@ -37,11 +39,12 @@ func (x *Session) packFor(f PackFile) (*pack.Pack, pack.Input, error) {
 		return nil, in, err
 	}
 	in.Target, in.Query, in.History = f.Target, f.Query, at
+	began := time.Now()
 	p, err := at.work.Build(in)
 	if err != nil {
 		return nil, in, err
 	}
-	x.store.Stats.Packs.Add(1)
+	x.store.Stats.Packs.add(time.Since(began))
 	v := view{gen: gen, pack: p}
 	if at == x.fold {
 		v.input = in // another fold is not worth its memory

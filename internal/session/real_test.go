@@ -74,7 +74,7 @@ func (a *appendTo) line(line []byte) error {
 		return err
 	}
 	a.all = append(append(a.all, line...), '\n')
-	a.x.Appended(a.name, len(line)+1)
+	a.x.Appended(a.name)
 	return nil
 }
 

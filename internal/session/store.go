@@ -88,11 +88,6 @@ type Store struct {
 	count    int64                      // sessions in the store; -1 until counted
 }
 
-// Stats counts what a store did since it was opened.
-type Stats struct {
-	Appends, AppendedBytes, Quarantined, Packs, PackHits atomic.Int64
-}
-
 // StateDir is the folder, in a store and in each owner's part of it, of what is not a session.
 const StateDir = ".ctxfs"
 

@@ -46,7 +46,7 @@ func benchmarkTrace(b *testing.B, budget int) {
 			must(b, err)
 			must(b, l.Commit([]byte(`{"role":"user","content":"go on with the parser"}`+"\n")))
 			x.Release()
-			x.Appended(session.Messages, 1)
+			x.Appended(session.Messages)
 			view(x, "context/pack.md", &pack)
 			for _, name := range session.TraceNames() {
 				switch name {

@@ -288,9 +288,8 @@ func (x *Session) DropPack() {
 }
 
 // Appended says that lines were committed to the named log.
-func (x *Session) Appended(log string, n int) {
+func (x *Session) Appended(log string) {
 	x.store.Stats.Appends.Add(1)
-	x.store.Stats.AppendedBytes.Add(int64(n))
 	x.c.idx.touch(x.Name())
 	if log == Messages {
 		x.wake()

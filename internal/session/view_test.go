@@ -44,11 +44,11 @@ func TestViewsFollow(t *testing.T) {
 	} {
 		what := c.what
 		before := look(t, x, "context/pack.json")
-		packs := x.store.Stats.Packs.Load()
+		packs := x.store.Stats.Packs.Count()
 		for _, name := range []string{"context/pack.json", "context/pack.md", "context/pack.json"} {
 			_ = look(t, x, name)
 		}
-		if n := x.store.Stats.Packs.Load(); n != packs {
+		if n := x.store.Stats.Packs.Count(); n != packs {
 			t.Errorf("before %s: %d packs were built without a change", what, n-packs)
 		}
 		c.change()

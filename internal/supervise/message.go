@@ -31,13 +31,23 @@ type conn struct{ f *os.File }
 func (c conn) say(verb, arg string, f *os.File) error {
 	var rights []byte
 	if f != nil {
-		rights = unix.UnixRights(int(f.Fd()))
+		rights = unix.UnixRights(descriptor(f))
 	}
 	text := verb + " " + arg
 	err := c.control(func(fd int) error {
 		return unix.Sendmsg(fd, []byte(text[:min(len(text), maxMessage)]), rights, nil, unix.MSG_NOSIGNAL)
 	})
 	return os.NewSyscallError("sendmsg", err)
+}
+
+// descriptor gives a file's, and leaves it as it is: File.Fd would have all who share it wait in their system calls, and a socket
+// that its worker listens at is not to.
+func descriptor(f *os.File) int {
+	n := -1
+	if c, err := f.SyscallConn(); err == nil {
+		_ = c.Control(func(fd uintptr) { n = int(fd) }) // -1 then: a closed file, which the system call refuses
+	}
+	return n
 }
 
 // hear waits for the next message. The other's end is io.EOF.

@@ -62,7 +62,7 @@ func (s *Supervisor) renew(r *running) {
 	}
 	st := State{Files: map[string]int{}, Socket: int(r.c.f.Fd()), Worker: r.pid}
 	for _, k := range s.files {
-		st.Files[k.name] = int(k.file.Fd())
+		st.Files[k.name] = descriptor(k.file)
 	}
 	s.inherit(st, true)
 	err := s.Exec(st) // returns only with an error

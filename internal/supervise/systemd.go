@@ -34,7 +34,7 @@ func (n *Notifier) say(state string, f *os.File) {
 	}
 	var rights []byte
 	if f != nil {
-		rights = unix.UnixRights(int(f.Fd()))
+		rights = unix.UnixRights(descriptor(f))
 	}
 	_ = unix.Sendmsg(n.fd, []byte(state), rights, n.addr, unix.MSG_NOSIGNAL)
 }
