@@ -71,7 +71,7 @@ func (x *topRun) leaves(before any, code int) string {
 	go func() { done <- x.c.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		x.t.Fatal("it does not leave")
 	}
 	if got := x.c.ProcessState.ExitCode(); got != code {
