@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"ctxfs/internal/gc"
+	"ctxfs/internal/metrics"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
@@ -48,6 +49,7 @@ type gcFlags struct {
 	storeFlags
 	dry, asJSON bool
 	after       string
+	textfile    string
 }
 
 func newGC() *cobra.Command {
@@ -61,17 +63,35 @@ mount, which it asks for what only the daemon may do, and can be killed at any p
 
 Exit codes: 0 done, 1 a part failed (the rest is done), 10 another gc works on the store or it is being copied, 12 there is
 no such store.`,
-		Example: "  ctxfs gc --dry-run\n  ctxfs gc --store /var/lib/ctxfs --json\n  17 4 * * * ctxfs gc --archive-after 90d     (crontab)", Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
+		Example: "  ctxfs gc --dry-run\n  ctxfs gc --store /var/lib/ctxfs --json\n  17 4 * * * ctxfs gc --archive-after 90d     (crontab)\n  ctxfs gc --textfile /var/lib/prometheus/node-exporter/ctxfs-gc.prom", Args: exactArgs(0),
+		RunE: func(cmd *cobra.Command, _ []string) error { return f.measured(cmd) },
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "print the plan with sizes and reasons, do nothing")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the plan, and what was done, as JSON")
 	cmd.Flags().StringVar(&f.after, "archive-after", "", "archive sessions that rest for so long and whose policy does not say archive_after (90d, 12h)")
+	cmd.Flags().StringVar(&f.textfile, "textfile", "", "write what was done to this file, for the textfile collector of Prometheus' node_exporter (see docs/metrics.md)")
 	return cmd
 }
 
-func (f *gcFlags) run(cmd *cobra.Command) error {
+// measured runs gc, and writes the file that tells of it, whatever became of it. Another gc that works tells of itself.
+func (f *gcFlags) measured(cmd *cobra.Command) error {
+	g := metrics.GC{Began: time.Now()}
+	err := f.run(cmd, &g)
+	if f.textfile == "" || f.dry || codeOf(err) == exitLocked || codeOf(err) == exitUsage {
+		return err
+	}
+	g.Took, g.Err = time.Since(g.Began), err
+	if g.Store == "" { // it was not found
+		g.Store = f.store
+	}
+	if werr := metrics.WriteGC(f.textfile, g); werr != nil {
+		return errors.Join(err, fmt.Errorf("--textfile: %w", werr))
+	}
+	return err
+}
+
+func (f *gcFlags) run(cmd *cobra.Command, g *metrics.GC) error {
 	opt := gc.Options{Now: time.Now()}
 	if f.after != "" {
 		policy, err := session.ParsePolicy([]byte("archive_after=" + f.after))
@@ -85,6 +105,7 @@ func (f *gcFlags) run(cmd *cobra.Command) error {
 		return err
 	}
 	defer store.Close()
+	g.Store = store.Path()
 	if !f.dry {
 		release, err := gc.Lock(store)
 		if err != nil {
@@ -110,6 +131,7 @@ func (f *gcFlags) run(cmd *cobra.Command) error {
 	defer keep.close()
 	r, err := gc.Run(store, plan, keep)
 	bar.end()
+	g.Planned, g.Done, g.Busy, g.Archived, g.Freed = len(plan.Actions), r.Done, r.Busy, r.Archived, r.Freed
 	return errors.Join(f.showResult(cmd, plan, r), left, err)
 }
 
