@@ -50,6 +50,7 @@ type gcFlags struct {
 	dry, asJSON bool
 	after       string
 	textfile    string
+	log         logFlags
 }
 
 func newGC() *cobra.Command {
@@ -70,14 +71,22 @@ no such store.`,
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "print the plan with sizes and reasons, do nothing")
 	cmd.Flags().BoolVar(&f.asJSON, "json", false, "print the plan, and what was done, as JSON")
 	cmd.Flags().StringVar(&f.after, "archive-after", "", "archive sessions that rest for so long and whose policy does not say archive_after (90d, 12h)")
+	f.log.add(cmd.Flags(), "warn")
 	cmd.Flags().StringVar(&f.textfile, "textfile", "", "write what was done to this file, for the textfile collector of Prometheus' node_exporter (see docs/metrics.md)")
 	return cmd
 }
 
 // measured runs gc, and writes the file that tells of it, whatever became of it. Another gc that works tells of itself.
 func (f *gcFlags) measured(cmd *cobra.Command) error {
+	log, err := f.log.logger()
+	if err != nil {
+		return err
+	}
 	g := metrics.GC{Began: time.Now()}
-	err := f.run(cmd, &g)
+	err = f.log.fail(log, f.run(cmd, &g))
+	if err == nil && !f.dry {
+		log.Info("gc done", "store", g.Store, "planned", g.Planned, "done", g.Done, "busy", g.Busy, "archived_bytes", g.Archived, "freed_bytes", g.Freed)
+	}
 	if f.textfile == "" || f.dry || codeOf(err) == exitLocked || codeOf(err) == exitUsage {
 		return err
 	}

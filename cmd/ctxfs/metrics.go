@@ -2,8 +2,7 @@ package main
 
 import (
 	"errors"
-	"io"
-	"log"
+	"log/slog"
 	"net"
 	"os"
 
@@ -31,7 +30,7 @@ func (m *mountFlags) readMetrics() error {
 
 // listen opens the socket of --metrics, or takes over the one of the worker before this; nil when none is asked for. Once a mount
 // is in use, it is not given up for its metrics.
-func (m *mountFlags) listen(w *supervise.Worker, say func(string)) (net.Listener, error) {
+func (m *mountFlags) listen(w *supervise.Worker, log *slog.Logger) (net.Listener, error) {
 	held := w.File(metricsFile)
 	if m.metrics == "" {
 		if held != nil {
@@ -41,7 +40,7 @@ func (m *mountFlags) listen(w *supervise.Worker, say func(string)) (net.Listener
 	}
 	l, err := metrics.Listen(m.at, held)
 	if err != nil && w.File(supervise.Device) != nil {
-		say(err.Error())
+		log.Warn("no metrics are served", "error", err)
 		return nil, nil
 	}
 	if err != nil {
@@ -55,24 +54,24 @@ func (m *mountFlags) listen(w *supervise.Worker, say func(string)) (net.Listener
 }
 
 // serveMetrics answers at l, which may be nil, until stop is called.
-func (m *mountFlags) serveMetrics(l net.Listener, store *session.Store, fs *fsnode.FS, say func(string)) (stop func(), err error) {
+func (m *mountFlags) serveMetrics(l net.Listener, store *session.Store, fs *fsnode.FS, log *slog.Logger) (stop func(), err error) {
 	if l == nil {
 		return func() {}, nil
 	}
-	s, err := metrics.NewServer(l, &metrics.Mount{Version: version, Store: store, FS: fs}, log.New(io.Discard, "", 0))
+	s, err := metrics.NewServer(l, &metrics.Mount{Version: version, Store: store, FS: fs}, slog.NewLogLogger(log.Handler(), slog.LevelDebug))
 	if err != nil {
 		return nil, err
 	}
-	say("metrics at " + l.Addr().String())
+	log.Info("metrics are served", "address", l.Addr().String())
 	go func() {
 		if err := s.Serve(); err != nil {
-			say("metrics: " + err.Error())
+			log.Error("metrics are served no more", "error", err)
 		}
 	}()
 	return func() {
 		_ = s.Close() // nobody's answer is of use any more
 		if err := m.at.Remove(); err != nil && !errors.Is(err, os.ErrNotExist) {
-			say("metrics: " + err.Error())
+			log.Warn("the socket of metrics is left", "error", err)
 		}
 	}, nil
 }

@@ -31,6 +31,7 @@ type mountFlags struct {
 	metrics    string       // as given
 	at         metrics.Addr // where they are served, when asked for
 	debug      bool
+	log        logFlags
 	fake       bool // mount(8)'s -f
 }
 
@@ -66,7 +67,8 @@ sync=close, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mou
 	fl.Int64Var(&m.space.Files, "quota-files", 0, "files and folders that each user and each share may have (default: as many as the disk)")
 	fl.StringVar(&m.metrics, "metrics", "", "serve metrics for Prometheus at this address of this host: 127.0.0.1:PORT, [::1]:PORT or unix:/PATH (see docs/metrics.md)")
 	fl.StringSliceVarP(&m.options, "options", "o", nil, "options as mount(8) takes them, with commas between")
-	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's")
+	m.log.add(fl, "info")
+	fl.BoolVar(&m.debug, "debug", false, "log every request of the kernel's, with the names in it")
 	fl.BoolVar(&m.fake, "fake", false, "look whether it could be mounted, and mount nothing")
 	return cmd
 }
@@ -204,8 +206,15 @@ func (m *mountFlags) readQuota() error {
 }
 
 func (m *mountFlags) run(cmd *cobra.Command, point string) error {
+	if m.debug {
+		m.log.level = "debug"
+	}
+	log, err := m.log.logger()
+	if err != nil {
+		return err
+	}
 	if isWorker() {
-		return m.work(point)
+		return m.work(point, log)
 	}
 	point = mounts.Real(point)
 	if err := m.check(point); err != nil {
@@ -220,12 +229,12 @@ func (m *mountFlags) run(cmd *cobra.Command, point string) error {
 	if m.background && os.Getenv(readyEnv) == "" && !renewed() {
 		return inBackground(cmd, m.store)
 	}
-	err := keepCapabilities(needed())
+	err = keepCapabilities(needed())
 	if err == nil {
-		err = m.supervise(cmd, point)
+		err = m.supervise(log, point)
 	}
 	tellReady(err)
-	return err
+	return m.log.fail(log, err)
 }
 
 func withMkdirHint(err error, point string) error {

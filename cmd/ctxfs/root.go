@@ -113,7 +113,7 @@ func exitCode(err error, stderr io.Writer) int {
 	if err == nil {
 		return exitOK
 	}
-	if !isWorker() { // a worker has told its supervisor
+	if told := (logged{}); !isWorker() && !errors.As(err, &told) { // a worker has told its supervisor
 		fmt.Fprintln(stderr, "ctxfs:", printable(err.Error()))
 	}
 	return codeOf(err)

@@ -3,7 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -14,8 +14,6 @@ import (
 	"ctxfs/internal/fsnode"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/supervise"
-
-	"github.com/spf13/cobra"
 )
 
 // renewEnv holds the supervise.State of the program whose place this one takes.
@@ -25,7 +23,7 @@ const renewEnv = "CTXFS_RENEW"
 func renewed() bool { return os.Getenv(renewEnv) != "" }
 
 // supervise mounts, and keeps a worker running that serves the mount, until that is taken away.
-func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
+func (m *mountFlags) supervise(log *slog.Logger, point string) error {
 	from, err := stateBefore()
 	if err != nil {
 		return err
@@ -44,12 +42,11 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 	if err := os.Chdir("/"); err != nil { // a daemon keeps no other file system busy
 		return err
 	}
-	say := func(text string) { fmt.Fprintln(cmd.ErrOrStderr(), "ctxfs:", text) }
 	quit, renew := make(chan os.Signal, 1), make(chan os.Signal, 1)
 	signal.Notify(quit, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Notify(renew, syscall.SIGUSR2)
 	mounted := len(from.Files) > 0
-	s := &supervise.Supervisor{Log: say, Quit: quit, Renew: renew, Notify: notify,
+	s := &supervise.Supervisor{Log: log, Quit: quit, Renew: renew, Notify: notify,
 		Command: func() *exec.Cmd { return m.workerCommand(program, point) },
 		Mount: func() (*os.File, error) {
 			dev, err := supervise.Mount(supervise.MountOptions{Point: point, Source: m.store, AllowOther: m.allowOther, Options: m.kernel, MaxRead: fsnode.MaxRead})
@@ -57,8 +54,10 @@ func (m *mountFlags) supervise(cmd *cobra.Command, point string) error {
 			return dev, err
 		},
 		Ready: func() {
-			if !m.background {
-				say(fmt.Sprintf("serving %s at %s; end with Ctrl-C or: ctxfs umount %s", m.store, point, point))
+			if m.background {
+				log.Info("serving", "store", m.store, "mountpoint", point, "version", version)
+			} else {
+				log.Info("serving; end with Ctrl-C or: ctxfs umount MOUNTPOINT", "store", m.store, "mountpoint", point)
 			}
 			tellReady(nil)
 		},
@@ -119,6 +118,7 @@ func (m *mountFlags) args(point string) []string {
 	if m.metrics != "" {
 		args = append(args, "--metrics", m.metrics)
 	}
+	args = append(args, m.log.args()...)
 	if m.allowOther {
 		args = append(args, "--allow-other")
 	}

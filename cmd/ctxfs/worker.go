@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/signal"
 	"syscall"
@@ -28,13 +29,13 @@ const lockFile = "lock"
 func isWorker() bool { return os.Getenv(workerEnv) != "" }
 
 // work serves the mount of a supervisor until it is taken away. Why it cannot be served, the supervisor is told.
-func (m *mountFlags) work(point string) error {
+func (m *mountFlags) work(point string, log *slog.Logger) error {
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP) // a terminal's are for the supervisor
 	w, err := supervise.Join(workerFD)
 	if err != nil {
 		return err
 	}
-	if err := m.serve(w, point); err != nil {
+	if err := m.serve(w, point, log); err != nil {
 		_ = w.Failed(supervise.Failure{Code: codeOf(err), Text: err.Error()}) // else the supervisor is gone, and so are we
 		return problems{"told"}
 	}
@@ -49,7 +50,7 @@ func dieWith(w *supervise.Worker) {
 }
 
 // serve opens the store and serves until the mount is gone.
-func (m *mountFlags) serve(w *supervise.Worker, point string) error {
+func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) error {
 	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version, Space: m.space, Lock: w.File(lockFile)})
 	if err != nil {
 		return err
@@ -58,8 +59,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 	if err := w.Keep(lockFile, store.LockFile()); err != nil {
 		return err
 	}
-	say := func(what string) { fmt.Fprintln(os.Stderr, "ctxfs:", what) }
-	asked, err := m.listen(w, say)
+	asked, err := m.listen(w, log)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
 		Debug: m.debug, SyncOnClose: m.sync == syncClose,
-		Say: say, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
+		Log: log, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string) error {
 		return err
 	}
 	store.Warm()
-	end, err := m.serveMetrics(asked, store, fs, say)
+	end, err := m.serveMetrics(asked, store, fs, log)
 	if err != nil {
 		return err
 	}

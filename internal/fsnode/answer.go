@@ -59,7 +59,7 @@ func (s *Server) answer(req, out []byte) {
 // said is told how a reply went.
 func (s *Server) said(h *fuse.InHeader, err error) {
 	if err != nil && err != unix.ENODEV {
-		s.fs.say(fmt.Sprintf("reply to operation %d: %v", h.Opcode, err))
+		s.fs.opt.Log.Warn("a reply was not taken", "operation", opName(h.Opcode), "error", err)
 	}
 }
 
@@ -101,16 +101,9 @@ func (s *Server) answerWrite(in *fuse.WriteIn, data, out []byte) {
 func (s *Server) write(in *fuse.WriteIn, data []byte) (n uint32, status fuse.Status) {
 	defer func() {
 		if r := recover(); r != nil {
-			s.fs.say(fmt.Sprintf("panic in WRITE: %v\n%s", r, debug.Stack()))
+			s.fs.opt.Log.Error("panic", "operation", opName(opWrite), "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			n, status = 0, fuse.EIO
 		}
 	}()
 	return s.fs.Write(nil, in, data)
-}
-
-// say tells whoever runs the daemon what nobody else can be told.
-func (f *FS) say(what string) {
-	if f.opt.Say != nil {
-		f.opt.Say(what)
-	}
 }

@@ -3,6 +3,7 @@ package fsnode
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,7 @@ type Options struct {
 	Version    string
 	Program    string // where this program was started from
 	Debug      bool
-	Say        func(string) // nil: what goes wrong in the protocol is not told
+	Log        *slog.Logger // nil: what goes wrong in the protocol is not told
 	// SyncOnClose has close(2) of a log return when what was written to it is on disk, as after fsync(2).
 	SyncOnClose bool
 	Sockets     Sockets // nil: no sockets
@@ -64,6 +65,9 @@ const keepFor = time.Hour
 
 // New makes the file system over a store.
 func New(store *session.Store, opt Options) (*FS, error) {
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
 	f, err := store.Dir().OpenFile(path.Join(session.StateDir, "nodes"), unix.O_RDWR|unix.O_CREAT|unix.O_APPEND|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("node table: %w", err)

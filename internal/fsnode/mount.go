@@ -1,6 +1,8 @@
 package fsnode
 
 import (
+	"log/slog"
+
 	"ctxfs/internal/beneath"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -15,10 +17,19 @@ const maxWrite = 1 << 20
 // MaxRead is the largest READ in bytes, an option of the mount.
 const MaxRead = maxWrite
 
+// protocolLevel is how grave it is what go-fuse has to say: requests, when each is asked for, else what it does not understand.
+func (f *FS) protocolLevel() slog.Level {
+	if f.opt.Debug {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
 func (f *FS) mountOptions() *fuse.MountOptions {
 	return &fuse.MountOptions{
 		MaxWrite: maxWrite,
 		Debug:    f.opt.Debug,
+		Logger:   slog.NewLogLogger(f.opt.Log.Handler(), f.protocolLevel()),
 		ExtraCapabilities: fuse.CAP_READDIRPLUS_AUTO | fuse.CAP_DIRECT_IO_ALLOW_MMAP | fuse.CAP_ATOMIC_O_TRUNC |
 			fuse.CAP_HAS_RESEND | fuse.CAP_HANDLE_KILLPRIV_V2,
 		MaxStackDepth: 1,

@@ -35,7 +35,7 @@ func (s *Supervisor) died(r *running) (end bool, err error) {
 	} else if s.early++; s.early >= maxEarly {
 		return true, fmt.Errorf("%w, the last one: %s", ErrCrashing, why)
 	}
-	s.Log(fmt.Sprintf("worker %d died after %v (%s): starting another", r.pid, lived.Round(time.Millisecond), why))
+	s.Log.Warn("worker died: starting another", "worker", r.pid, "lived", lived.Round(time.Millisecond), "why", why)
 	if s.early > 1 {
 		time.Sleep(10 * time.Millisecond << (s.early - 2)) // 10 ms, then 20, to 640 ms before the last one
 	}

@@ -2,7 +2,6 @@ package supervise
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"os"
 	"slices"
@@ -57,7 +56,7 @@ func (s *Supervisor) begin() error {
 // renew runs the program anew in the place of this one, which goes on when that is not possible.
 func (s *Supervisor) renew(r *running) {
 	if s.frail || !r.ready || s.Exec == nil {
-		s.Log("not now: no other worker can take over from this one")
+		s.Log.Warn("not now: no other worker can take over from this one")
 		return
 	}
 	st := State{Files: map[string]int{}, Socket: int(r.c.f.Fd()), Worker: r.pid}
@@ -67,7 +66,7 @@ func (s *Supervisor) renew(r *running) {
 	s.inherit(st, true)
 	err := s.Exec(st) // returns only with an error
 	s.inherit(st, false)
-	s.Log(fmt.Sprintf("the program is not replaced: %v", err))
+	s.Log.Warn("the program is not replaced", "error", err)
 }
 
 // inherit says whether what runs next in this process has the files too.

@@ -3,6 +3,7 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"slices"
@@ -21,7 +22,7 @@ type Supervisor struct {
 	// Ready is called once, when the mount is served.
 	Ready func()
 	// Log is told what an administrator should know.
-	Log func(text string)
+	Log *slog.Logger
 	// Quit has the mount ended, and Renew the program run anew. Renew returns only if that is not possible.
 	Quit  <-chan os.Signal
 	Renew <-chan os.Signal

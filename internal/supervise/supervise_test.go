@@ -3,6 +3,7 @@ package supervise
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"strings"
@@ -89,8 +90,16 @@ func supervised(t *testing.T, kind string) (*Supervisor, *[]string) {
 			return cmd
 		},
 		Mount: func() (*os.File, error) { return os.OpenFile("/dev/null", os.O_RDWR, 0) },
-		Log:   func(text string) { log = append(log, text) },
+		Log:   slog.New(slog.NewTextHandler(lines{&log}, nil)),
 	}, &log
+}
+
+// lines keeps what is logged.
+type lines struct{ to *[]string }
+
+func (l lines) Write(line []byte) (int, error) {
+	*l.to = append(*l.to, string(line))
+	return len(line), nil
 }
 
 func TestNextWorkerHasTheFiles(t *testing.T) {
