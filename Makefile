@@ -143,7 +143,7 @@ import-table: install-deps
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
 ci: export GOFLAGS = -count=1
 ci: install-deps
-	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps npm:npm node:nodejs chromium:chromium
+	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps npm:npm node:nodejs chromium:chromium python3:python3 socat:socat
 	@scripts/install-deps groff:groff-base
 	$(MAKE) lint
 	$(MAKE) vulncheck
