@@ -43,7 +43,6 @@ type step struct {
 type page struct {
 	name   string // relative to the repository
 	root   bool
-	blocks []block
 	steps  []step
 	notRun []string // blocks that are marked so, with reasons
 	faults []string // what is wrong with its marks
@@ -52,7 +51,7 @@ type page struct {
 var marker = regexp.MustCompile(`^<!-- (not run|run by|varies|file|as|first): (.*) -->$`)
 
 // commands are what a block of commands begins with.
-var commandLine = regexp.MustCompile(`^(sudo )?(ctxfs|make|mount|umount|systemctl|apt|apt-get|rsync|tar|cd|mkdir|echo|cat|git|python3|node|bash|curl|docker|fusermount3)( |$)|^\w+=\S`)
+var commandLine = regexp.MustCompile(`^(sudo )?(ctxfs|make|mount|umount|systemctl|apt|apt-get|rsync|tar|cd|mkdir|echo|cat|git|python3|node|bash|curl|docker|fusermount3)( |$)|^[a-z_]+=\S`)
 
 // pages reads README.md and all of docs.
 func pages(t *testing.T) []*page {
