@@ -24,7 +24,7 @@ import (
 
 func newSessionExport() *cobra.Command {
 	var out, form string
-	var quiet bool
+	var quiet, content bool
 	cmd := &cobra.Command{
 		Use: "export SESSION-PATH", Short: "write a session, whole, as a tar file, or its messages in another program's form",
 		Long: `Write a session as a tar file: its logs byte for byte, its control files, what agents wrote under context/, and under blob/
@@ -32,19 +32,23 @@ the pictures and documents that its records name. What ctxfs derives is left out
 ctxfs session restore --from FILE SESSION-PATH makes a session of it.
 
 With --format, write its messages as those of OpenAI's or Anthropic's API (openai, anthropic), as a log of Claude Code
-(claude-code), or for people to read (markdown). Pictures are written with their data. What the form has no place for is
+(claude-code), for people to read (markdown), or as log records of OpenTelemetry, with the attributes of its conventions for
+generative AI (otel): models, tokens, calls, and what was said with --content only. Pictures are written with their data. What the form has no place for is
 left out, and told on stderr; docs/import.md has the fields that come back when it is imported. Secrets are not masked.
 
 In a mount an event of the session, context.exported, tells that it was written.`,
-		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar\n  ctxfs session export . --format openai | jq '.messages | length'\n  ctxfs session export . --format markdown | less",
+		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar\n  ctxfs session export . --format openai | jq '.messages | length'\n  ctxfs session export . --format markdown | less\n  ctxfs session export . --format otel -o /var/log/otel/fix-42.jsonl",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkForm(form); err != nil {
 				return err
 			}
+			if content && form != "otel" {
+				return usageError{"--content is for --format otel: other forms are of what was said"}
+			}
 			export := func(w io.Writer, dir string) error {
 				if form != tarFormat {
-					return exportMessages(w, cmd.ErrOrStderr(), dir, form)
+					return exportMessages(w, cmd.ErrOrStderr(), dir, form, content)
 				}
 				bar := newProgress(cmd.ErrOrStderr(), "export", -1, true)
 				defer bar.end()
@@ -63,7 +67,8 @@ In a mount an event of the session, context.exported, tells that it was written.
 		},
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
-	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code or markdown")
+	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code, markdown or otel")
+	cmd.Flags().BoolVar(&content, "content", false, "with --format otel: what was said, too")
 	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
 	return cmd
 }

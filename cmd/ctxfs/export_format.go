@@ -49,7 +49,7 @@ func oneOf(list []string) string {
 }
 
 // exportMessages writes a session's messages in another program's form; what it has no place for is told on stderr.
-func exportMessages(w, stderr io.Writer, p, form string) error {
+func exportMessages(w, stderr io.Writer, p, form string, content bool) error {
 	from, err := openSource(p)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func exportMessages(w, stderr io.Writer, p, form string) error {
 	if err != nil {
 		return err
 	}
-	x := importer.Export{Name: from.name, Blob: from.blob}
+	x := importer.Export{Name: from.name, Blob: from.blob, Content: content}
 	if x.SessionID, x.CWD, err = importer.Origin(events); err != nil {
 		return err
 	}

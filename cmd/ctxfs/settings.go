@@ -146,7 +146,7 @@ func eachCommand(root *cobra.Command, visit func(*cobra.Command)) {
 // isHabit tells flags that can stand in a file from those that say what one call is about, how its output is to be read, or yes.
 func isHabit(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{
-		"after", "at", "cwd", "dry-run", "each-line", "fake", "file", "filter", "follow", "from", "group", "help", "id", "json", "lazy", "list", "model", "mount",
+		"after", "at", "content", "cwd", "dry-run", "each-line", "fake", "file", "filter", "follow", "from", "group", "help", "id", "json", "lazy", "list", "model", "mount",
 		"native-id", "no-event", "once", "output", "query", "repair", "session", "share", "store", "temp", "version", "yes",
 	}, f.Name)
 }

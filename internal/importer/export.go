@@ -15,6 +15,7 @@ type Export struct {
 	Name      string    // of the session, for people
 	SessionID string    // for the formats that have one
 	CWD       string    // where the session worked; may be empty
+	Content   bool      // otel: what was said, too
 	// Blob gives the data of a blob; an error leaves the reference.
 	Blob func(ref string) ([]byte, error)
 }
@@ -41,7 +42,7 @@ type outForm interface {
 }
 
 // Exports lists the forms that Write knows.
-func Exports() []string { return []string{"openai", "anthropic", "claude-code", "markdown"} }
+func Exports() []string { return []string{"openai", "anthropic", "claude-code", "markdown", "otel"} }
 
 // Write writes a session to w in a form of Exports: as messages of OpenAI's or Anthropic's API, as a log of Claude Code,
 // or for people to read. It reads records of any shape that ctxfs understands, not only imported ones. What the form has
@@ -61,6 +62,8 @@ func (x Export) Write(w io.Writer, form string) (Exported, error) {
 		s = &claudeLog{exporter: e}
 	case "markdown":
 		s = &markdown{exporter: e}
+	case "otel":
+		s = &otel{exporter: e}
 	default:
 		return e.rep, fmt.Errorf("%w: cannot export %q; there are %s", ErrFormat, form, strings.Join(Exports(), ", "))
 	}
