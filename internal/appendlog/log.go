@@ -173,10 +173,12 @@ func (t *Tally) Add(lines, bytes int) {
 func (l *Log) SetTally(t *Tally) { l.tally = t }
 
 // Commit appends whole lines in one piece. After an error nothing of them is in the log.
-func (l *Log) Commit(lines []byte) error { return l.commit(lines, nil) }
+func (l *Log) Commit(lines []byte) error {
+	return l.commit(lines, bytes.Count(lines, []byte{'\n'}), nil)
+}
 
-// commit is Commit for a writer, which may be nil.
-func (l *Log) commit(lines []byte, w *Writer) error {
+// commit is Commit of so many lines for a writer, which may be nil.
+func (l *Log) commit(lines []byte, count int, w *Writer) error {
 	if l.torn != nil {
 		return l.torn
 	}
@@ -186,8 +188,12 @@ func (l *Log) commit(lines []byte, w *Writer) error {
 		return err
 	}
 	if w != nil {
+		all := len(lines)
 		if lines = w.begin(lines); len(lines) == 0 {
 			return nil
+		}
+		if len(lines) < all { // the rest of what was begun
+			count = bytes.Count(lines, []byte{'\n'})
 		}
 	}
 	if l.room != nil {
@@ -205,10 +211,9 @@ func (l *Log) commit(lines []byte, w *Writer) error {
 		return errors.Join(err, l.takeBack())
 	}
 	l.size.Add(int64(len(lines)))
-	n = bytes.Count(lines, []byte{'\n'})
-	l.lines.Add(int64(n))
+	l.lines.Add(int64(count))
 	if l.tally != nil && w != nil {
-		l.tally.Add(n, len(lines))
+		l.tally.Add(count, len(lines))
 	}
 	return nil
 }

@@ -52,9 +52,9 @@ func (w *Writer) Write(data []byte) error {
 	if len(w.partial) > 0 {
 		whole = append(w.partial[:len(w.partial):len(w.partial)], whole...)
 	}
-	good, err := goodLines(whole)
+	good, count, err := goodLines(whole)
 	if good > 0 {
-		if cerr := w.log.commit(whole[:good], w); cerr != nil {
+		if cerr := w.log.commit(whole[:good], count, w); cerr != nil {
 			w.ended = ended
 			return cerr // nothing of data was taken: the writer can try again with the same bytes
 		}
@@ -103,19 +103,20 @@ func (w *Writer) keep(a, b []byte, why error) {
 	_ = w.log.quarantine(bytes.Join([][]byte{a, b}, nil), why)
 }
 
-// goodLines gives the length of the lines at the head of whole that are records, and why the next one is not.
-func goodLines(whole []byte) (int, error) {
-	for good := 0; good < len(whole); {
+// goodLines gives the length of the lines at the head of whole that are records, how many they are, and why the next one is none.
+func goodLines(whole []byte) (good, count int, err error) {
+	for good < len(whole) {
 		n := bytes.IndexByte(whole[good:], '\n') + 1
 		if n > MaxLine {
-			return good, ErrTooLong
+			return good, count, ErrTooLong
 		}
 		if err := record.Check(whole[good : good+n]); err != nil {
-			return good, err
+			return good, count, err
 		}
 		good += n
+		count++
 	}
-	return len(whole), nil
+	return good, count, nil
 }
 
 // Flush is for a close(2) that may not be the last: an unfinished line that is a whole record is committed with its
@@ -129,7 +130,7 @@ func (w *Writer) Flush() error {
 	} else if err != nil {
 		return err
 	}
-	if err := w.log.commit(append(w.partial, '\n'), w); err != nil {
+	if err := w.log.commit(append(w.partial, '\n'), 1, w); err != nil {
 		return err
 	}
 	w.partial, w.ended, w.over = nil, true, false
