@@ -1,6 +1,9 @@
 package tests
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -53,5 +56,26 @@ func TestDocsShows(t *testing.T) {
 		if got := shows(c.page).MatchString(words(c.printed)); got != c.is {
 			t.Errorf("%q shows %q: %v", c.page, c.printed, got)
 		}
+	}
+}
+
+// Pages that a page names are there.
+func TestDocsLinks(t *testing.T) {
+	names := regexp.MustCompile(`\bdocs/[a-z-]+\.md\b|\]\((?:\.\./)?[a-zA-Z./_-]+\)`)
+	n := 0
+	for _, p := range append(pages(t), parsePage("ARCHITECTURE.md", "")) {
+		for _, name := range names.FindAllString(read(t, "../"+p.name), -1) {
+			n++
+			place := filepath.Join("..", name)
+			if link, ok := strings.CutPrefix(name, "]("); ok {
+				place = filepath.Join("..", filepath.Dir(p.name), strings.TrimSuffix(link, ")"))
+			}
+			if _, err := os.Stat(place); err != nil {
+				t.Errorf("%s names %s: %v", p.name, name, err)
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d links", n)
 	}
 }
