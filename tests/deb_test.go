@@ -40,7 +40,7 @@ func TestDeb(t *testing.T) {
 	files := script(t, nil, "dpkg-deb", "--contents", one)
 	for _, want := range []string{
 		`-rwxr-xr-x root/root +\d+ 2026-01-01 00:00 ./usr/bin/ctxfs`, `./usr/sbin/mount.ctxfs -> ../bin/ctxfs`, `./usr/share/man/man1/ctxfs-mount.1.gz`,
-		`./usr/lib/systemd/system/ctxfs-gc.timer`, `./usr/lib/systemd/user/ctxfs.service`, `./usr/share/doc/ctxfs/copyright`, `./usr/share/doc/ctxfs/install.md`,
+		`./usr/lib/systemd/system/ctxfs-gc.timer`, `./usr/lib/systemd/user/ctxfs.service`, `./usr/share/doc/ctxfs/copyright`, `./usr/share/doc/ctxfs/install.md`, `./usr/share/doc/ctxfs/examples/agent.py`,
 		`./usr/share/zsh/vendor-completions/_ctxfs`,
 	} {
 		if !regexp.MustCompile(`(?m)` + want + `$`).MatchString(files) {
