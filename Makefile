@@ -39,7 +39,7 @@ demo: install-deps build
 	@scripts/demo
 
 test: install-deps
-	@scripts/install-deps rsync:rsync
+	@scripts/install-deps rsync:rsync python3:python3 node:nodejs socat:socat
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
 	$(GO) test -timeout 30m ./tests ./...
 

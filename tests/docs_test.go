@@ -30,6 +30,7 @@ func TestDocs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("of a page's commands, the race detector sees nothing")
 	}
+	needs(t, "jq", "getfattr", "setfattr", "python3", "node", "socat")
 	for _, p := range pages(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(p.name), ".md"), func(t *testing.T) {
 			t.Parallel()
