@@ -18,7 +18,8 @@ const unitFile = "../dist/systemd/ctxfs.service"
 func TestSystemd(t *testing.T) {
 	needFUSE(t)
 	needSystemd(t)
-	out := boot(t, t.TempDir(), "testdata/systemd/probe", program+"=/usr/local/bin/ctxfs", unitFile+"=/etc/systemd/system/ctxfs.service")
+	base := t.TempDir()
+	out := boot(t, base, "testdata/systemd/probe", program+"=/usr/local/bin/ctxfs", unitFile+"=/etc/systemd/system/ctxfs.service")
 	for _, want := range []string{
 		`active: active`,
 		`process: CapEff: 00000000002000db CapBnd: 00000000002000db NoNewPrivs: 1 Seccomp: 2`,
@@ -43,7 +44,8 @@ func TestSystemd(t *testing.T) {
 		t.Errorf("%d processes, not a supervisor and a worker", n)
 	}
 	if t.Failed() {
-		t.Log(out)
+		log, err := os.ReadFile(filepath.Join(base, "out", "log"))
+		t.Logf("%s\nthe service: %s (%v)", out, log, err)
 	}
 }
 
