@@ -332,3 +332,24 @@ func (o *opened) close() {
 		f.Close()
 	}
 }
+
+// TestOrphanTold: systemd sends SIGTERM to what a supervisor that was killed has left, before it starts another one. The worker does
+// not take the mount away then: the next supervisor goes on with it.
+func TestOrphanTold(t *testing.T) {
+	t.Setenv("GOMAXPROCS", "1") // so that it depends on the order in which it hears of both
+	m := newMount(t)
+	m.session("orphan")
+	for range 20 {
+		worker := m.worker()
+		must(t, syscall.Kill(worker, syscall.SIGSTOP)) // it hears of both at once
+		must(t, m.cmd.Process.Kill())
+		time.Sleep(20 * time.Millisecond) // until its files are closed, which comes before its end is told
+		must(t, syscall.Kill(worker, syscall.SIGTERM))
+		must(t, syscall.Kill(worker, syscall.SIGCONT))
+		_ = m.cmd.Wait() // until both are gone
+		if list := read(t, "/proc/self/mounts"); !strings.Contains(list, " "+m.point+" fuse.ctxfs ") {
+			t.Fatal("the mount was taken away")
+		}
+		m.start() // which takes the stale mountpoint away
+	}
+}

@@ -89,7 +89,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 	if err = errors.Join(err, dev.Close()); err != nil {
 		return err
 	}
-	stop := unmountOnSignal(fs, point)
+	stop := unmountOnSignal(fs, w, point)
 	defer stop()
 	if err := w.Ready(!server.Resumable()); err != nil {
 		return err
@@ -104,12 +104,16 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 }
 
 // unmountOnSignal unmounts at SIGTERM, which the supervisor sends. While files are open the kernel refuses; then the mount is
-// detached: open files go on to work until they are closed, and no new ones come.
-func unmountOnSignal(fs *fsnode.FS, point string) (stop func()) {
+// detached: open files go on to work until they are closed, and no new ones come. Without a supervisor it is systemd that sends it,
+// to what a supervisor that died has left, before it starts another: that one is to find the mount.
+func unmountOnSignal(fs *fsnode.FS, w *supervise.Worker, point string) (stop func()) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGTERM)
 	go func() {
 		for range c {
+			if w.Orphan() {
+				return
+			}
 			fs.Quiet() // sockets keep the mount busy
 			if mounts.Unmount(point, false) == nil || mounts.Unmount(point, true) == nil {
 				signal.Ignore(syscall.SIGTERM) // what is mounted there now is another's

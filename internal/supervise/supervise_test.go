@@ -177,3 +177,26 @@ func TestDeathOfAWorkerIsItsFilesEnd(t *testing.T) {
 		t.Error("the other's end is not heard")
 	}
 }
+
+// TestOrphan: a worker knows that its supervisor is gone before it has read so.
+func TestOrphan(t *testing.T) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Worker{c: conn{os.NewFile(uintptr(pair[1]), "supervisor")}}
+	defer w.c.f.Close()
+	theirs := conn{os.NewFile(uintptr(pair[0]), "worker")}
+	if err := theirs.say(sayStart, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if w.Orphan() {
+		t.Error("its supervisor is there, and says something")
+	}
+	if err := theirs.f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !w.Orphan() {
+		t.Error("its supervisor is gone")
+	}
+}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // Names of the files that every supervisor holds. Others are the worker's to choose.
@@ -94,6 +96,13 @@ func (w *Worker) Failed(f Failure) error {
 
 // Gone says that the mount was taken away, and the worker ends.
 func (w *Worker) Gone() error { return w.c.say(sayGone, "", nil) }
+
+// Orphan tells whether the supervisor is gone: the kernel closes its end of the socket before anybody hears of its death.
+func (w *Worker) Orphan() bool {
+	p := []unix.PollFd{{Fd: int32(descriptor(w.c.f)), Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(p, 0)
+	return err == nil && n == 1 && p[0].Revents&(unix.POLLHUP|unix.POLLRDHUP|unix.POLLERR) != 0
+}
 
 // Wait returns when the supervisor is gone.
 func (w *Worker) Wait() error {
