@@ -227,7 +227,8 @@ func TestTopManySessions(t *testing.T) {
 		t.Errorf("%d rows", n)
 	}
 	if n := m.openLogs(); n != 0 {
-		t.Errorf("%d logs are open", n)
+		out, _ := exec.Command("ls", "-l", fmt.Sprintf("/proc/%d/fd", m.worker())).CombinedOutput()
+		t.Errorf("%d logs are open\n%s", n, out)
 	}
 	time.Sleep(20 * time.Millisecond) // the clock of files is coarse
 	add(t, filepath.Join(m.agent, "session/s0007/messages.jsonl"), message("user", "hi"))

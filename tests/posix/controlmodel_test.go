@@ -188,10 +188,14 @@ func judgeFacts(text string) (string, error) {
 func judgePolicy(text string) error {
 	for line := range strings.SplitSeq(text, "\n") {
 		key, value, _ := strings.Cut(line, "=")
-		_, bad := strconv.Atoi(strings.TrimSuffix(strings.TrimSuffix(value, "d"), "h"))
+		number, days := strings.CutSuffix(value, "d")
+		if !days {
+			number = strings.TrimSuffix(value, "h")
+		}
+		_, bad := strconv.Atoi(number)
 		switch {
 		case line == "" || line[0] == '#':
-		case key == "pack_ttl" && bad == nil && !strings.HasSuffix(value, "dh"):
+		case key == "pack_ttl" && bad == nil && number != value: // it has a unit, and one
 		case key == "keep_messages" && (value == "0" || value == "1"):
 		default:
 			return errRefused
