@@ -123,7 +123,7 @@ func operatorAttacks() []attack {
 				unix.Mkfifo(s+"trap/context/pinned/pipe", 0o600), os.Symlink(out, s+"trap/context/child"), os.Symlink(w.canary, s+"trap/context/pinned/l.md"),
 				os.WriteFile(s+"trap/meta.json", nil, 0o600), os.Truncate(s+"trap/meta.json", 1<<40), os.WriteFile(s+"trap/state", []byte("\x1b[2J\n"), 0o600),
 				os.MkdirAll(s+"sparse", 0o700), os.WriteFile(s+"sparse/messages.jsonl", nil, 0o600), os.Truncate(s+"sparse/messages.jsonl", 1<<40),
-				os.MkdirAll(w.part+"/.ctxfs/chunk", 0o700), none(unix.Open(w.part+"/.ctxfs/chunk/lock", unix.O_CREAT|unix.O_RDWR, 0o600)))
+				os.MkdirAll(w.part+"/.ctxfs/chunk", 0o700), os.WriteFile(w.part+"/.ctxfs/chunk/lock", nil, 0o600))
 		}))
 	}
 	mine := func(w *world) string { return fmt.Sprintf("home/%d", alice) }
