@@ -69,6 +69,9 @@ func exportMessages(w, stderr io.Writer, p, form string, content bool) error {
 	if x.Messages, err = from.log(session.Messages); err != nil {
 		return err
 	}
+	if x.Events, err = from.log(session.Events); err != nil {
+		return err
+	}
 	done, err := x.Write(w, form)
 	if err == nil && done.String() != "" {
 		_, err = fmt.Fprintf(stderr, "ctxfs: %s\n", done)

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -41,7 +42,25 @@ func (s *storeFlags) open() (*session.Store, error) {
 			return nil, err
 		}
 	}
-	return session.Open(s.store, opt)
+	store, err := session.Open(s.store, opt)
+	if err != nil {
+		return nil, err
+	}
+	if err := isStore(store); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+// isStore refuses a folder that no ctxfs made: what is not there is neither clean nor whole.
+func isStore(store *session.Store) error {
+	for _, d := range []string{session.StateDir, "home", "shared"} {
+		if _, err := store.Dir().Stat(d); !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return &session.Error{Kind: session.NotFound, Msg: store.Path() + " is no store: nothing of ctxfs is in it",
+		Hint: "ctxfs status MOUNTPOINT tells a mount's store"}
 }
 
 // gcFlags are the flags of gc.

@@ -12,6 +12,7 @@ import (
 // Export says what is exported.
 type Export struct {
 	Messages  io.Reader // the lines of a messages.jsonl
+	Events    io.Reader // otel: the lines of an events.jsonl; may be nil
 	Name      string    // of the session, for people
 	SessionID string    // for the formats that have one
 	CWD       string    // where the session worked; may be empty

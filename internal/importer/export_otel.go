@@ -55,7 +55,6 @@ func (r *otelRecord) truth(key string, b bool) {
 }
 
 func (x *otel) begin() error { x.tools = map[string]string{}; return nil }
-func (x *otel) end() error   { return nil }
 
 // message writes a record for what was said, and one for each result of a tool.
 func (x *otel) message(s *utterance) error {
@@ -77,6 +76,10 @@ func (x *otel) message(s *utterance) error {
 	if len(parts) > 0 {
 		records = append([]otelRecord{x.said(s, parts)}, records...)
 	}
+	return x.write(records)
+}
+
+func (x *otel) write(records []otelRecord) error {
 	line, err := json.Marshal(otelLogs(records))
 	if err != nil {
 		return err
@@ -84,20 +87,25 @@ func (x *otel) message(s *utterance) error {
 	return x.put(append(line, '\n'))
 }
 
-// record begins one, with what all have.
+// record begins one of a message.
 func (x *otel) record(s *utterance, event, operation string) otelRecord {
 	r := otelRecord{Severity: 9, EventName: event, Attrs: []otelAttr{}} // INFO
-	if at, err := time.Parse(time.RFC3339Nano, s.created); err == nil {
-		r.Time = strconv.FormatInt(at.UnixNano(), 10)
-	}
 	r.text("gen_ai.operation.name", operation)
 	r.text("gen_ai.provider.name", otelProvider(s.native.str("format"), s.model))
-	r.text("gen_ai.conversation.id", x.in.SessionID)
-	agent, _, _ := strings.Cut(x.in.Name, "/")
-	r.text("gen_ai.agent.name", agent)
+	x.common(&r, s.created)
 	r.number("ctxfs.record", int64(s.n))
 	r.truth("ctxfs.sidechain", s.sidechain)
 	return r
+}
+
+// common adds what all records have.
+func (x *otel) common(r *otelRecord, created string) {
+	if at, err := time.Parse(time.RFC3339Nano, created); err == nil {
+		r.Time = strconv.FormatInt(at.UnixNano(), 10)
+	}
+	r.text("gen_ai.conversation.id", x.in.SessionID)
+	agent, _, _ := strings.Cut(x.in.Name, "/")
+	r.text("gen_ai.agent.name", agent)
 }
 
 // said is the record of a message: of the assistant's, which an inference made, the one that the conventions name.

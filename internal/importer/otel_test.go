@@ -66,6 +66,45 @@ func TestOTelContent(t *testing.T) {
 	}
 }
 
+// Events of ctxfs are there by their type; what was said in them only when it is asked for.
+func TestOTelEvents(t *testing.T) {
+	events := `{"specversion":"1.0","id":"ctxfs-1","source":"ctxfs","type":"ctxfs.run.tool_call","time":"2026-01-02T03:04:05.5Z","data":{"run":"r1","name":"Bash","input":{"id":"SECRET","pin":4711}}}
+{"source":"ctxfs","id":"ctxfs-2","type":"ctxfs.run.usage","data":{"run":"r1","input_tokens":7,"output_tokens":0}}
+{"source":"claude-code","type":"system","data":{"id":"SECRET"}}
+{"source":"ctxfs","type":"ctxfs.context.compaction","data":{"method":"custom","coverage":{"records":12},"loss_notes":["SECRET"],"n":1.5}}
+
+not JSON
+{"source":"ctxfs","type":"context.exported","data":{"what":"session","for":"SECRET"}}`
+	export := func(content bool) string {
+		var out strings.Builder
+		done, err := Export{Messages: strings.NewReader(""), Events: strings.NewReader(events), Name: "coder/s", SessionID: "5e55", Content: content}.Write(&out, "otel")
+		if err != nil || done.LeftOut["events of other programs"] != 2 {
+			t.Fatalf("%v, %v", done, err)
+		}
+		return out.String()
+	}
+	got := export(false)
+	if strings.Contains(got, "SECRET") || strings.Contains(got, "4711") {
+		t.Errorf("what was said is in it:\n%s", got)
+	}
+	lines := strings.Split(strings.TrimSpace(got), "\n")
+	for i, want := range []string{
+		`{"timeUnixNano":"1767323045500000000","severityNumber":9,"attributes":[{"key":"gen_ai.operation.name","value":{"stringValue":"execute_tool"}},` +
+			`{"key":"gen_ai.tool.name","value":{"stringValue":"Bash"}},{"key":"gen_ai.conversation.id","value":{"stringValue":"5e55"}},{"key":"gen_ai.agent.name","value":{"stringValue":"coder"}},` +
+			`{"key":"ctxfs.event","value":{"intValue":"1"}},{"key":"cloudevents.event_id","value":{"stringValue":"ctxfs-1"}},{"key":"cloudevents.event_source","value":{"stringValue":"ctxfs"}},` +
+			`{"key":"ctxfs.data.run","value":{"stringValue":"r1"}}],"eventName":"ctxfs.run.tool_call"}`,
+		`{"key":"gen_ai.usage.input_tokens","value":{"intValue":"7"}}`, `{"key":"ctxfs.data.coverage.records","value":{"intValue":"12"}}`,
+		`{"key":"ctxfs.data.what","value":{"stringValue":"session"}}`,
+	} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("line %d is %s\nwithout %s", i+1, lines[i], want)
+		}
+	}
+	if all := export(true); strings.Count(all, "SECRET") != 3 {
+		t.Errorf("with what was said:\n%s", all)
+	}
+}
+
 // Tokens are counted as the conventions do, whoever counted them.
 func TestOTelAttributes(t *testing.T) {
 	for _, c := range []struct{ line, provider, in, out, cached string }{
