@@ -30,7 +30,7 @@ deb: build
 # What becomes of the package in a fresh Debian, under its own systemd: installed, used, upgraded under a writer, purged. Root's. The
 # Debian takes some minutes, once, and stays in .tools/; `make test` does the same in an overlay of this host.
 deb-test:
-	root=$$(scripts/deb-root) && CTXFS_TEST_DEBROOT=$$root $(GO) test -count=1 -v -run 'TestDeb' ./tests
+	root=$$(scripts/deb-root) && CTXFS_TEST_DEBROOT=$$root CTXFS_TEST_DISALLOW_SKIP=1 $(GO) test -count=1 -v -run 'TestDeb' ./tests
 
 install-deps:
 	@scripts/install-deps fusermount3:fuse3 getfattr:attr jq:jq

@@ -62,7 +62,7 @@ func TestInstall(t *testing.T) {
 		"/usr/local/bin/ctxfs", "/usr/sbin/mount.ctxfs -> ../local/bin/ctxfs", "/usr/sbin/mount.fuse.ctxfs -> ../local/bin/ctxfs",
 		"/usr/local/share/man/man1/ctxfs.1", "/usr/local/share/man/man1/ctxfs-session-archive.1", "/usr/local/share/man/man8/mount.ctxfs.8",
 		"/usr/local/share/bash-completion/completions/ctxfs", "/usr/local/share/zsh/site-functions/_ctxfs", "/usr/local/share/fish/vendor_completions.d/ctxfs.fish",
-		"/usr/local/lib/systemd/system/ctxfs.service", "/usr/local/lib/systemd/system/ctxfs-gc.timer", "/usr/local/lib/systemd/user/ctxfs.service", "/usr/local/lib/systemd/user/ctxfs-watch.service", "/etc/ctxfs/config",
+		"/usr/local/lib/systemd/system/ctxfs.service", "/usr/local/lib/systemd/system/ctxfs-gc.timer", "/usr/local/lib/systemd/user/ctxfs.service", "/usr/local/lib/systemd/user/ctxfs-watch.service", "/usr/local/share/doc/ctxfs/examples/config",
 	} {
 		if !slices.Contains(files, want) {
 			t.Errorf("%s is not installed: %q", want, files)
@@ -72,16 +72,38 @@ func TestInstall(t *testing.T) {
 		t.Errorf("two installations differ: %s", out)
 	}
 	script(t, []string{"DESTDIR=" + dest}, "../scripts/install", "--remove")
-	if left := tree(t, dest); !slices.Equal(left, []string{"/etc/ctxfs/config"}) {
+	if left := tree(t, dest); len(left) != 0 {
 		t.Errorf("left: %q", left)
 	}
-	config := filepath.Join(dest, "etc/ctxfs/config")
-	if err := os.WriteFile(config, []byte("# mine\n"), 0o600); err != nil {
+}
+
+// One user installs into folders of their own, and nowhere else. Links to the program hold where a folder of the path is a link.
+func TestInstallForOne(t *testing.T) {
+	if testing.Short() {
+		t.Skip("of what is installed, the race detector sees nothing")
+	}
+	home := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(home, "usr/sbin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	script(t, []string{"DESTDIR=" + dest}, "../scripts/install", program)
-	if read(t, config) != "# mine\n" {
-		t.Error("/etc/ctxfs/config was written over")
+	if err := os.Symlink("usr/sbin", filepath.Join(home, "sbin")); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"DESTDIR=", "PREFIX=" + home + "/.local", "HELPERDIR=" + home + "/sbin", "UNITDIR=" + home + "/.local/share/systemd"}
+	as := []string{"../scripts/install", program}
+	if os.Getuid() == 0 { // who may write anywhere would not see that it writes elsewhere
+		script(t, nil, "chown", "-R", "1001", home)
+		script(t, nil, "chmod", "755", filepath.Dir(home))
+		as = append([]string{"setpriv", "--reuid=1001", "--regid=1001", "--clear-groups"}, as...)
+	}
+	script(t, append(env, "HOME="+home), as[0], as[1:]...)
+	if out := script(t, nil, home+"/usr/sbin/mount.fuse.ctxfs", "--help"); !strings.Contains(out, "MOUNTPOINT") {
+		t.Errorf("the helper says %s", out)
+	}
+	read(t, home+"/.local/share/systemd/user/ctxfs.service")
+	script(t, env, "../scripts/install", "--remove")
+	if left := tree(t, home); !slices.Equal(left, []string{"/sbin -> usr/sbin"}) {
+		t.Errorf("left: %q", left)
 	}
 }
 
