@@ -47,7 +47,12 @@ const countLines = (session, file) => String(read(session, file).split('\n').len
 async function ask(session, text) {
   put(session, 'state', 'active');
   say(session, 'user', { type: 'text', text });
-  for (;;) {
+  for (let round = 1; ; round++) {
+    if (round > 8) {
+      put(session, 'state', 'error');
+      console.error('agent: no answer after 8 calls');
+      process.exit(1);
+    }
     const said = await model(window(session));
     say(session, 'assistant', said);
     if (said.type === 'text') break;

@@ -20,11 +20,15 @@ ADVICE = {  # what to do about a line that was refused; docs/faq.md has all
     errno.ENOTCONN: "the daemon is gone; mount again, and append it again",
 }
 
+ROUNDS = 8  # calls of tools in a turn, at most
+
 
 def append(session, line):
-    """Appends a line to the log by one write(2). When it returns, the line is in the log."""
+    """Appends a line to the log. When it returns, the line is in the log."""
+    rest = memoryview(line.encode() + b"\n")
     with open(session + "/messages.jsonl", "ab", buffering=0) as log:
-        log.write(line.encode() + b"\n")
+        while rest:  # write(2) may take less of a line that is longer than 1 MiB
+            rest = rest[log.write(rest):]
 
 
 def say(session, role, *content):
@@ -61,13 +65,16 @@ def count_lines(session, file):
 def ask(session, text):
     put(session, "state", "active")
     say(session, "user", {"type": "text", "text": text})
-    while True:
+    for _ in range(ROUNDS):
         said = model(window(session))
         say(session, "assistant", said)
         if said["type"] == "text":
             break
         result = count_lines(session, said["input"]["file"])
         say(session, "tool", {"type": "tool_result", "tool_use_id": said["id"], "content": result})
+    else:
+        put(session, "state", "error")
+        sys.exit(f"agent: no answer after {ROUNDS} calls")
     put(session, "state", "idle")
     with open(session + "/latest.md") as f:
         print(f.read().rstrip())
@@ -80,7 +87,7 @@ def follow(session):
                 done = f.read().strip() == "done"
             for line in log:  # the log shows whole lines only, and never changes what it showed
                 record = json.loads(line)
-                print(record["role"] + ": " + line.strip(), flush=True)
+                print(str(record.get("role")) + ": " + line.strip(), flush=True)
             if done:
                 return
             time.sleep(0.1)

@@ -42,11 +42,17 @@ model() {
 }
 
 ask() {
-	local said result
+	local pack said result round
 	echo active >"$session/state"
 	say user "$(jq -cn --arg text "$1" '{type: "text", $text}')"
-	while :; do
-		said=$(model "$(window)")
+	for ((round = 1; ; round++)); do
+		((round <= 8)) || {
+			echo error >"$session/state"
+			echo 'agent: no answer after 8 calls' >&2
+			exit 1
+		}
+		pack=$(window)
+		said=$(model "$pack")
 		say assistant "$said"
 		[ "$(jq -r .type <<<"$said")" = tool_use ] || break
 		result=$(wc -l <"$session/$(jq -r .input.file <<<"$said")")

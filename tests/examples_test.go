@@ -26,10 +26,44 @@ func TestExamples(t *testing.T) {
 			agentTurn(t, name, dir)
 			agentRefused(t, name, dir)
 			agentFollows(t, name, dir)
+			agentGivesUp(t, name, filepath.Join(m.agent, "session", "small-"+filepath.Ext(name)[1:]))
 			if out, err := exec.Command(name, "ask", dir).CombinedOutput(); exitCode(err) != 1 || !strings.Contains(string(out), "ask SESSION TEXT") {
 				t.Errorf("without a text: %v\n%s", err, out)
 			}
 		})
+	}
+}
+
+// A line of which write(2) takes only a part is in the log whole, or refused.
+func TestExampleLongLines(t *testing.T) {
+	needs(t, "python3")
+	m := newMount(t)
+	dir := m.session("long")
+	line := message("user", strings.Repeat("x", 3<<20))
+	for _, c := range []struct{ line, said string }{
+		{strings.TrimSpace(line), ""}, {strings.Repeat("not JSON ", 350000), "OSError: [Errno 22]"}, {`{"a":"` + strings.Repeat("x", 70<<20) + `"}`, "OSError: [Errno 27]"},
+	} {
+		run := exec.Command("python3", "-c", "import sys, agent; agent.append(sys.argv[1], sys.stdin.read())", dir)
+		run.Env = append(os.Environ(), "PYTHONPATH=../examples", "PYTHONDONTWRITEBYTECODE=1")
+		run.Stdin = strings.NewReader(c.line)
+		out, err := run.CombinedOutput()
+		if (err != nil) != (c.said != "") || !strings.Contains(string(out), c.said) {
+			t.Errorf("%.20s of %d bytes: %v\n%s", c.line, len(c.line), err, out)
+		}
+	}
+	if got := read(t, dir+"/messages.jsonl"); got != line {
+		t.Errorf("the log has %d bytes", len(got))
+	}
+}
+
+// agentGivesUp has the agent work under a budget that its newest record is too large for.
+func agentGivesUp(t *testing.T, name, dir string) {
+	t.Helper()
+	must(t, os.Mkdir(dir, 0o700))
+	must(t, write(dir+"/context/budget", "40\n"))
+	out, err := exec.Command(name, "ask", dir, "How long is the log?").CombinedOutput()
+	if exitCode(err) != 1 || !strings.HasSuffix(string(out), "agent: no answer after 8 calls\n") || read(t, dir+"/state") != "error\n" {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 
