@@ -45,6 +45,9 @@ func TestReport(t *testing.T) {
 	if read(t, page) != read(t, again) {
 		t.Error("the same log gives another page")
 	}
+	if st, err := os.Stat(page); err != nil || st.Mode().Perm() != 0o600 {
+		t.Errorf("others may read it: %v, %v", st.Mode(), err)
+	}
 	store := run(t, "report", strings.Replace(dir, m.point, m.store, 1), "--budget", "3000", "--steps", "20")
 	if store != read(t, page) {
 		t.Error("the store gives another page than the mount")

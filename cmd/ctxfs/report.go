@@ -41,7 +41,7 @@ directory under a mountpoint, or in a store, mounted or not.`,
 			if file == "" {
 				return story.Render(cmd.OutOrStdout())
 			}
-			return writeReport(file, story)
+			return toFile(file, story.Render)
 		},
 	}
 	fl := cmd.Flags()
@@ -49,20 +49,6 @@ directory under a mountpoint, or in a store, mounted or not.`,
 	fl.IntVar(&opt.Budget, "budget", 0, "budget in tokens (default: the session's)")
 	fl.IntVar(&steps, "steps", 60, "at most so many steps")
 	return cmd
-}
-
-// writeReport writes the page whole or not at all.
-func writeReport(file string, story *report.Story) error {
-	f, err := os.CreateTemp(filepath.Dir(file), ".report-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it is not there when all went well
-	err = errors.Join(story.Render(f), f.Chmod(0o644), f.Close())
-	if err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), file)
 }
 
 // tellStory builds the packs of a session at some of its records.
@@ -80,12 +66,17 @@ func tellStory(cmd *cobra.Command, dir string, opt session.PackFile, steps int) 
 	if err != nil {
 		return nil, err
 	}
+	pack, done, err := packReader(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
 	bar := newProgress(cmd.ErrOrStderr(), "packs", int64(len(at)), false)
 	defer bar.end()
 	var packs []report.Pack
 	for _, opt.At = range at {
 		opt.JSON = true
-		data, err := readPack(dir, opt)
+		data, err := pack(opt)
 		if err != nil {
 			return nil, err
 		}
@@ -99,6 +90,21 @@ func tellStory(cmd *cobra.Command, dir string, opt session.PackFile, steps int) 
 	abs := mounts.Real(dir)
 	agent := strings.TrimSuffix(filepath.Base(filepath.Dir(filepath.Dir(abs))), ".d")
 	return report.Tell(agent, filepath.Base(abs), log, events, at, packs)
+}
+
+// packReader reads pack.json again and again. A session in a store is opened once.
+func packReader(dir string) (read func(session.PackFile) ([]byte, error), done func(), err error) {
+	if inMount(mounts.Real(dir)) {
+		return func(f session.PackFile) ([]byte, error) { return readPack(dir, f) }, func() {}, nil
+	}
+	x, done, err := openSession(dir)
+	return func(f session.PackFile) ([]byte, error) {
+		built, err := x.Pack(f)
+		if err != nil {
+			return nil, err
+		}
+		return built.JSON, nil
+	}, done, err
 }
 
 // readLog gives a log of a session in a mount or in a store, archived or not.

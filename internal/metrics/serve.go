@@ -21,7 +21,6 @@ const (
 	maxHeader  = 16 << 10
 	readWait   = 5 * time.Second
 	answerWait = 10 * time.Second
-	idleWait   = 2 * time.Minute // longer than people let Prometheus wait between two scrapes
 )
 
 // Server answers at /metrics, in Prometheus' text format.
@@ -41,8 +40,9 @@ func NewServer(l net.Listener, c prometheus.Collector, errs *log.Logger) (*Serve
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "metrics are at /metrics", http.StatusNotFound)
 	})
-	return &Server{l: netutil.LimitListener(l, maxConns), srv: &http.Server{Handler: local(mux), ErrorLog: errs,
-		ReadTimeout: readWait, WriteTimeout: answerWait + readWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader}}, nil
+	srv := &http.Server{Handler: local(mux), ErrorLog: errs, ReadTimeout: readWait, WriteTimeout: answerWait + readWait, MaxHeaderBytes: maxHeader}
+	srv.SetKeepAlivesEnabled(false) // idle connections of others would take all there are
+	return &Server{l: netutil.LimitListener(l, maxConns), srv: srv}, nil
 }
 
 // Serve answers until Close.

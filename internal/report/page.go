@@ -93,15 +93,16 @@ func (s *Story) scale() float64 {
 
 func (s *Story) bars() []bar {
 	var out []bar
+	kinds, scale := s.kinds(), s.scale()
 	wide := chartWidth / float64(max(1, len(s.Steps)))
 	for i := range s.Steps {
 		step := &s.Steps[i]
 		b := bar{Step: step, N: i + 1, X: float64(i) * wide, W: wide * 0.86,
 			Label: fmt.Sprintf("step %d, record %d: %d of %d tokens, %d entered, %d left", i+1, step.At, step.Pack.Tokens, step.Pack.Budget, count(step.Entered), count(step.Left))}
 		y := chartHeight
-		for _, k := range s.kinds() {
+		for _, k := range kinds {
 			tokens := step.Pack.of(k)
-			h := float64(tokens) / s.scale() * chartHeight
+			h := float64(tokens) / scale * chartHeight
 			y -= h
 			if tokens > 0 {
 				b.Parts = append(b.Parts, segment{Kind: k, Class: classOf(k), Y: y, H: h, Tokens: tokens})
