@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -23,6 +24,9 @@ func (s *Server) historyTool(_ context.Context, _ *mcp.CallToolRequest, in histo
 	if err != nil {
 		return nil, nil, err
 	}
+	if in.From < 0 {
+		return nil, nil, fmt.Errorf("from is %d: the first record is 1; without from, the last ones are given", in.From)
+	}
 	if in.Limit <= 0 {
 		in.Limit = defaultRecords
 	}
@@ -42,11 +46,13 @@ func (s *Server) historyTool(_ context.Context, _ *mcp.CallToolRequest, in histo
 	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}, &mcp.TextContent{Text: h.note()}}}, nil, nil
 }
 
-// window is a part of a log: so many records from one on, or the last ones.
+// window is a part of a log: so many records from one on, or the last ones, and no more of them than an answer may have.
 type window struct {
 	from, limit int // from 0: the last ones
 	lines       [][]byte
-	first, all  int // number of lines[0]; records in the log
+	bytes       int  // of lines
+	full        bool // the answer ends before the next record
+	first, all  int  // number of lines[0]; records in the log
 }
 
 func (w *window) read(r io.Reader) error {
@@ -64,39 +70,30 @@ func (w *window) read(r io.Reader) error {
 			return err
 		}
 		w.all++
-		switch {
-		case w.from > 0 && (w.all < w.from || w.all >= w.from+w.limit):
-		case w.from == 0 && len(w.lines) == w.limit:
-			copy(w.lines, w.lines[1:])
-			w.lines[w.limit-1] = line
-		default:
-			w.lines = append(w.lines, line)
+		if w.from == 0 || w.all >= w.from && w.all < w.from+w.limit {
+			w.keep(line)
 		}
 	}
 }
 
-// text gives the lines, as many of the first (of the last, where those were asked for) as an answer may have.
-func (w *window) text() []byte {
-	sum := 0
-	for _, l := range w.lines {
-		sum += len(l)
+// keep adds a line: the first ones stay, or where the last are asked for the newest. There is always one, however long.
+func (w *window) keep(line []byte) {
+	if w.from > 0 && len(w.lines) > 0 && w.bytes+len(line) > maxHistory {
+		w.full = true
 	}
-	for sum > maxHistory && len(w.lines) > 1 {
-		if w.from > 0 {
-			sum -= len(w.lines[len(w.lines)-1])
-			w.lines = w.lines[:len(w.lines)-1]
-		} else {
-			sum -= len(w.lines[0])
-			w.lines = w.lines[1:]
-			w.first++
-		}
+	if w.full {
+		return
 	}
-	var out []byte
-	for _, l := range w.lines {
-		out = append(out, l...)
+	w.lines = append(w.lines, line)
+	w.bytes += len(line)
+	for len(w.lines) > w.limit || w.bytes > maxHistory && len(w.lines) > 1 {
+		w.bytes -= len(w.lines[0])
+		w.lines[0] = nil
+		w.lines = w.lines[1:]
 	}
-	return out
 }
+
+func (w *window) text() []byte { return bytes.Join(w.lines, nil) }
 
 func (w *window) note() string {
 	if len(w.lines) == 0 {

@@ -119,10 +119,20 @@ func TestWindow(t *testing.T) {
 			t.Errorf("%v: %q %q", c, text, w.note())
 		}
 	}
-	w := window{limit: 5}
 	big := strings.Repeat("x", maxHistory/2) + "\n"
+	w := window{limit: 5}
 	if err := w.read(strings.NewReader(big + big + big + "y\n")); err != nil || string(w.text()) != big+"y\n" || w.note() != "records 3 to 4 of 4" {
 		t.Errorf("%d bytes, %q, %v", len(w.text()), w.note(), err)
+	}
+	for _, from := range []int{0, 1} { // no more is held than an answer has, and one record always
+		w := window{from: from, limit: maxRecords}
+		if err := w.read(strings.NewReader(strings.Repeat("y\n"+big, 50))); err != nil || w.bytes > maxHistory || len(w.lines) != 2+from || w.all != 100 {
+			t.Errorf("from %d: %d lines, %d bytes of %d records, %v", from, len(w.lines), w.bytes, w.all, err)
+		}
+		w = window{from: from, limit: 1}
+		if err := w.read(strings.NewReader(big + big + big)); err != nil || string(w.text()) != big {
+			t.Errorf("from %d: %q, %v", from, w.note(), err)
+		}
 	}
 }
 

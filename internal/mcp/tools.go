@@ -2,11 +2,9 @@ package mcp
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"strings"
 	"syscall"
@@ -40,12 +38,6 @@ type historyArgs struct {
 	Limit   int    `json:"limit,omitempty" jsonschema:"how many records; default 20, at most 1000"`
 }
 
-type appendArgs struct {
-	Session string           `json:"session" jsonschema:"AGENT/SESSION, AGENT for its current session, or a path in the mount"`
-	Records []map[string]any `json:"records" jsonschema:"records as in messages.jsonl: {role, content, …}, in their order"`
-	Create  bool             `json:"create,omitempty" jsonschema:"make the session when it is not there"`
-}
-
 type sessionsArgs struct {
 	Agent string `json:"agent,omitempty" jsonschema:"only this agent's"`
 	Limit int    `json:"limit,omitempty" jsonschema:"how many, newest first; default 20"`
@@ -65,7 +57,7 @@ func (s *Server) addTools() {
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "recall", Description: "Older records of a session that answer a question.", Annotations: look("Recall older records")}, s.recallTool)
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "open", Description: "The exact text behind a pointer of a pack.", Annotations: look("Open what was left out")}, s.openTool)
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "history", Description: "Records of a session as they were written, a JSON object a line, the last ones by default.", Annotations: look("Read history")}, s.historyTool)
-	mcp.AddTool(s.mcp, &mcp.Tool{Name: "append", Description: "Add records to a session's history. They cannot be changed afterwards.",
+	mcp.AddTool(s.mcp, &mcp.Tool{Name: "append", Description: "Add records to a session's history, as they are given. They cannot be changed afterwards.",
 		Annotations: &mcp.ToolAnnotations{Title: "Append to history", DestructiveHint: &no, OpenWorldHint: &no}}, s.appendTool)
 }
 
@@ -130,52 +122,4 @@ func (s *Server) file(name, file string) (*mcp.CallToolResult, any, error) {
 		return nil, nil, clean(err)
 	}
 	return text(data), nil, nil
-}
-
-func (s *Server) appendTool(_ context.Context, _ *mcp.CallToolRequest, in appendArgs) (*mcp.CallToolResult, any, error) {
-	lines, err := linesOf(in.Records)
-	if err != nil {
-		return nil, nil, err
-	}
-	dir, err := s.find(in.Session)
-	if errors.Is(err, errNoSession) && in.Create {
-		dir, err = s.create(in.Session)
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	f, err := s.root.OpenFile(path.Join(dir, session.Messages), os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return nil, nil, clean(err)
-	}
-	_, err = f.Write(lines) // one write: it is taken whole or not at all
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, nil, clean(err)
-	}
-	return text(fmt.Appendf(nil, "%d records were added to %s", len(in.Records), s.shortName(dir))), nil, nil
-}
-
-func linesOf(records []map[string]any) ([]byte, error) {
-	var lines []byte
-	for _, r := range records {
-		line, err := json.Marshal(r)
-		if err != nil {
-			return nil, err
-		}
-		lines = append(append(lines, line...), '\n')
-	}
-	if len(records) == 0 {
-		return nil, errors.New("there are no records to add")
-	}
-	return lines, nil
-}
-
-// create makes a session AGENT/SESSION of the user's.
-func (s *Server) create(name string) (string, error) {
-	agent, session, ok := strings.Cut(name, "/")
-	dir := path.Join(s.home(), "agent", agent, "session", session)
-	if !ok || !isSession(dir) {
-		return "", fmt.Errorf("%q: a new session is AGENT/SESSION", name)
-	}
-	return dir, clean(s.root.MkdirAll(dir, 0o700))
 }
