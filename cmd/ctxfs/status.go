@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,7 +42,9 @@ func statusPoints(args []string) ([]string, error) {
 	}
 	var points []string
 	for _, m := range list {
-		points = append(points, m.Point)
+		if m.LetsIn(os.Geteuid()) { // the kernel tells nothing of others
+			points = append(points, m.Point)
+		}
 	}
 	if len(points) == 0 {
 		return nil, errNoMount
@@ -129,7 +132,8 @@ func mountError(p string) error {
 	return nil
 }
 
-// pickMount gives the mountpoint that a command works on: the one named, else CTXFS_MOUNT, else /ctx or the only one.
+// pickMount gives the mountpoint that a command works on: the one named, else CTXFS_MOUNT, else /ctx or the only one. Mounts of other
+// users, but for root's, count only by name: their daemons say what they like.
 func pickMount(named string) (string, error) {
 	if named == "" {
 		named = os.Getenv("CTXFS_MOUNT")
@@ -142,18 +146,30 @@ func pickMount(named string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	var points []string
+	own, others := ownMounts(list, os.Geteuid())
+	switch {
+	case slices.Contains(own, "/ctx"):
+		return "/ctx", mountError("/ctx")
+	case len(own) == 1:
+		return own[0], mountError(own[0])
+	case len(own) > 1:
+		return "", usageError{"several ctxfs are mounted; name one with --mount: " + strings.Join(own, " ")}
+	case len(others) > 0:
+		return "", fmt.Errorf("%w; those of other users count only when one is named: %s", errNoMount, strings.Join(others, " "))
+	}
+	return "", errNoMount
+}
+
+// ownMounts gives the mountpoints that are a user's, or root's for all, and those of others that let the user in.
+func ownMounts(list []mounts.Mount, uid int) (own, others []string) {
 	for _, m := range list {
-		if m.Point == "/ctx" {
-			return m.Point, mountError(m.Point)
+		switch {
+		case !m.LetsIn(uid):
+		case m.Believed(uid):
+			own = append(own, m.Point)
+		default:
+			others = append(others, m.Point)
 		}
-		points = append(points, m.Point)
 	}
-	switch len(points) {
-	case 0:
-		return "", errNoMount
-	case 1:
-		return points[0], mountError(points[0])
-	}
-	return "", usageError{"several ctxfs are mounted; name one with --mount: " + strings.Join(points, " ")}
+	return own, others
 }

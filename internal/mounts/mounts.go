@@ -17,8 +17,10 @@ import (
 
 // Mount is one ctxfs mount of this host.
 type Mount struct {
-	Point string // the mountpoint
-	Store string // the store that it shows
+	Point      string // the mountpoint
+	Store      string // the store that it shows, as whoever mounted it says
+	UID        int    // who mounted it (user_id=); -1 when the kernel does not say
+	AllowOther bool   // other users are let in
 }
 
 // List gives the ctxfs mounts that this process can see, in the order of /proc/self/mountinfo (proc(5)).
@@ -40,7 +42,14 @@ func parse(r io.Reader) ([]Mount, error) {
 		if !ok || len(left) < 5 || len(right) < 2 || right[0] != "fuse.ctxfs" {
 			continue
 		}
-		out = append(out, Mount{Point: unescape(left[4]), Store: unescape(right[1])})
+		m := Mount{Point: unescape(left[4]), Store: unescape(right[1]), UID: nobody}
+		if len(right) > 2 {
+			m.UID, m.AllowOther = owner(right[2])
+		}
+		if left[3] != "/" { // a folder of one, bound here: what is called status in it is some user's file
+			m.UID = nobody
+		}
+		out = append(out, m)
 	}
 	return out, sc.Err()
 }
@@ -61,12 +70,13 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// At gives the mount whose mountpoint is point or stands above it; ok is false when there is none.
+// At gives the mount whose mountpoint is point or stands above it, of several at one point the last, which is on top; ok is false when
+// there is none.
 func At(point string) (m Mount, ok bool, err error) {
 	point = Real(point)
 	list, err := List()
 	for _, c := range list {
-		if Inside(point, c.Point) && len(c.Point) > len(m.Point) {
+		if Inside(point, c.Point) && len(c.Point) >= len(m.Point) {
 			m, ok = c, true
 		}
 	}

@@ -27,20 +27,47 @@ func TestParse(t *testing.T) {
 		want       []Mount
 	}{
 		{"empty", "", nil},
-		{"one", "36 25 0:32 / /ctx rw,nosuid,nodev - fuse.ctxfs /var/lib/ctxfs rw,user_id=0\n", []Mount{{"/ctx", "/var/lib/ctxfs"}}},
-		{"optional fields", "36 25 0:32 / /ctx rw shared:1 master:2 - fuse.ctxfs /s rw\n", []Mount{{"/ctx", "/s"}}},
-		{"escapes", `36 25 0:32 / /a\040b\134c\011d\012e rw - fuse.ctxfs /s\040-\040t rw` + "\n", []Mount{{"/a b\\c\td\ne", "/s - t"}}},
-		{"escape at the end", `36 25 0:32 / /a\040 rw - fuse.ctxfs /s rw` + "\n", []Mount{{"/a ", "/s"}}},
-		{"no escape", `36 25 0:32 / /a\04 rw - fuse.ctxfs /s\999 rw` + "\n", []Mount{{`/a\04`, `/s\999`}}},
-		{"UTF-8", "36 25 0:32 / /é/日 rw - fuse.ctxfs /s rw\n", []Mount{{"/é/日", "/s"}}},
+		{"one", "36 25 0:32 / /ctx rw,nosuid,nodev - fuse.ctxfs /var/lib/ctxfs rw,user_id=0\n", []Mount{{"/ctx", "/var/lib/ctxfs", 0, false}}},
+		{"a user's", "36 25 0:32 / /ctx rw,nosuid - fuse.ctxfs /s rw,user_id=1001,group_id=1001,default_permissions,max_read=1048576\n", []Mount{{"/ctx", "/s", 1001, false}}},
+		{"for others", "36 25 0:32 / /ctx rw - fuse.ctxfs /s rw,user_id=1001,group_id=0,default_permissions,allow_other\n", []Mount{{"/ctx", "/s", 1001, true}}},
+		{"a store like options", "36 25 0:32 / /ctx rw,user_id=0 - fuse.ctxfs user_id=0,allow_other rw,user_id=7\n", []Mount{{"/ctx", "user_id=0,allow_other", 7, false}}},
+		{"no number", "36 25 0:32 / /ctx rw - fuse.ctxfs /s rw,user_id=-2,user_id=,user_id=4294967296\n", []Mount{{"/ctx", "/s", nobody, false}}},
+		{"twice", "36 25 0:32 / /ctx rw - fuse.ctxfs /s rw,user_id=5,user_id=0\n", []Mount{{"/ctx", "/s", 5, false}}},
+		{"a folder of it", "36 25 0:32 /home/7 /x rw - fuse.ctxfs /s rw,user_id=0,allow_other\n", []Mount{{"/x", "/s", nobody, true}}},
+		{"optional fields", "36 25 0:32 / /ctx rw shared:1 master:2 - fuse.ctxfs /s rw\n", []Mount{{"/ctx", "/s", nobody, false}}},
+		{"escapes", `36 25 0:32 / /a\040b\134c\011d\012e rw - fuse.ctxfs /s\040-\040t rw` + "\n", []Mount{{"/a b\\c\td\ne", "/s - t", nobody, false}}},
+		{"escape at the end", `36 25 0:32 / /a\040 rw - fuse.ctxfs /s rw` + "\n", []Mount{{"/a ", "/s", nobody, false}}},
+		{"no escape", `36 25 0:32 / /a\04 rw - fuse.ctxfs /s\999 rw` + "\n", []Mount{{`/a\04`, `/s\999`, nobody, false}}},
+		{"UTF-8", "36 25 0:32 / /é/日 rw - fuse.ctxfs /s rw\n", []Mount{{"/é/日", "/s", nobody, false}}},
 		{"others", "21 1 8:1 / / rw - ext4 /dev/sda1 rw\n22 21 0:5 / /x rw - fuse.sshfs h: rw\n23 21 0:6 / /fuse.ctxfs rw - tmpfs fuse.ctxfs rw\n", nil},
-		{"order", "1 1 0:1 / /b rw - fuse.ctxfs /1 rw\n2 1 0:2 / /a rw - fuse.ctxfs /2 rw\n", []Mount{{"/b", "/1"}, {"/a", "/2"}}},
-		{"no newline", "1 1 0:1 / /b rw - fuse.ctxfs /1 rw", []Mount{{"/b", "/1"}}},
+		{"order", "1 1 0:1 / /b rw - fuse.ctxfs /1 rw\n2 1 0:2 / /a rw - fuse.ctxfs /2 rw\n", []Mount{{"/b", "/1", nobody, false}, {"/a", "/2", nobody, false}}},
+		{"no newline", "1 1 0:1 / /b rw - fuse.ctxfs /1 rw", []Mount{{"/b", "/1", nobody, false}}},
 		{"torn lines", "36 25 0:32 / - fuse.ctxfs /s\n36 25 0:32 / /ctx rw - fuse.ctxfs\n- fuse.ctxfs /s\nx\n\n", nil},
 	} {
 		got, err := parse(strings.NewReader(c.text))
 		if err != nil || !reflect.DeepEqual(got, c.want) {
-			t.Errorf("%s: %q, %v, want %q", c.name, got, err, c.want)
+			t.Errorf("%s: %+v, %v, want %+v", c.name, got, err, c.want)
+		}
+	}
+}
+
+// TestOwner holds whom the kernel lets in, and whom one believes.
+func TestOwner(t *testing.T) {
+	for _, c := range []struct {
+		m             Mount
+		uid           int
+		lets, believe bool
+	}{
+		{Mount{UID: 1001}, 1001, true, true},
+		{Mount{UID: 1001}, 1002, false, false},
+		{Mount{UID: 1001}, 0, false, false},
+		{Mount{UID: 1001, AllowOther: true}, 0, true, false},
+		{Mount{UID: 0}, 1001, false, true},
+		{Mount{UID: 0, AllowOther: true}, 1001, true, true},
+		{Mount{UID: nobody, AllowOther: true}, 0, true, false},
+	} {
+		if lets, believe := c.m.LetsIn(c.uid), c.m.Believed(c.uid); lets != c.lets || believe != c.believe {
+			t.Errorf("%+v, user %d: let in %v, believed %v", c.m, c.uid, lets, believe)
 		}
 	}
 }

@@ -1,0 +1,34 @@
+package tests
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What other users have mounted neither breaks one's own commands, nor has root do what its daemon says.
+func TestOthersMounts(t *testing.T) {
+	needFUSE(t)
+	if os.Getuid() != 0 {
+		skip(t, "several users need root")
+	}
+	base := t.TempDir()
+	openPath(t, base)
+	log, err := filepath.Abs("../samples/claude-code.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := script(t, nil, "unshare", "--mount", "--propagation", "private", "testdata/others/mounts", program, base, log)
+	for _, want := range []string{
+		"alice mounts: 0", "root without a mount: 11", "bob beside alice imports: 0", "bob beside alice gc: 0", "root beside alice imports: 0",
+		"root beside alice gc: 0", "root names alice's: 1", "bob mounts: 0", "alice imports: 0", "alice's sessions: 0", "alice's status: 0", "alice's mount: found",
+	} {
+		if !strings.Contains("\n"+out, "\n"+want+"\n") {
+			t.Errorf("it does not say %q", want)
+		}
+	}
+	if t.Failed() {
+		t.Error(out)
+	}
+}
