@@ -20,6 +20,7 @@ line of a call says counts before all of them.
 Flags that are habits can be set in /etc/ctxfs/config for all users, and in ~/.config/ctxfs/config ($XDG_CONFIG_HOME) for one: the
 flag --budget of ctxfs mount is the key budget in the section [mount]. The environment counts before the files (CTXFS_MOUNT_BUDGET),
 the user's file before the host's. Keys that are not known are errors. CTXFS_CONFIG names another file for the host's.
+What not every user can have is root's in the host's file: store, metrics of [mount] and textfile of [gc].
 
 Exit codes: 0, or 2 when a file is wrong; stderr says in which line.`,
 		Example: "  ctxfs config\n  ctxfs config mount\n  ctxfs config --changed\n  ctxfs config --example >~/.config/ctxfs/config",
@@ -106,7 +107,8 @@ func shownDefault(f *pflag.Flag) string {
 
 const exampleHead = `# Settings of ctxfs. /etc/ctxfs/config is for all users of a host, ~/.config/ctxfs/config ($XDG_CONFIG_HOME) for one, and counts
 # before it. Before both count the environment (CTXFS_MOUNT_BUDGET for budget in [mount]) and the command line. A section is named
-# like a command, a key like one of its flags. What is not known is an error. "ctxfs config" shows what counts.
+# like a command, a key like one of its flags. What is not known is an error. "ctxfs config" shows what counts. In the host's file
+# store, metrics of [mount] and textfile of [gc] are for root alone: no two users can have the same.
 `
 
 // writeExample writes a file of settings that sets nothing and tells of all.

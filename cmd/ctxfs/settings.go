@@ -48,14 +48,16 @@ func configFiles() []string {
 }
 
 // readSettings reads the files, and holds them to what the commands of root know. What is wrong, in whatever file, is one error, of
-// a line each; what is right is given all the same.
+// a line each; what is right, and counts for this user, is given all the same.
 func readSettings(root *cobra.Command) ([]settingsFile, error) {
 	var files []settingsFile
 	var errs []error
 	known := knownSettings(root)
-	for _, path := range configFiles() {
+	paths := configFiles()
+	for i, path := range paths {
 		f := settingsFile{path: path}
-		data, err := readTrusted(path)
+		data, owner, err := readTrusted(path)
+		roots := i == len(paths)-1 && owner == 0 && os.Geteuid() != 0
 		if errors.Is(err, fs.ErrNotExist) {
 			files = append(files, f)
 			continue
@@ -71,11 +73,19 @@ func readSettings(root *cobra.Command) ([]settingsFile, error) {
 				errs = append(errs, fmt.Errorf("%s: line %d: %w", path, s.Line, err))
 				continue
 			}
+			if roots && hasOnePlace(s.Section, s.Key) {
+				continue
+			}
 			f.settings = append(f.settings, s)
 		}
 		files = append(files, f)
 	}
 	return files, errors.Join(errs...)
+}
+
+// hasOnePlace tells settings that name a place which not every user of a host can have: in the host's file they are root's.
+func hasOnePlace(section, key string) bool {
+	return slices.Contains([]string{" " + storeKey, "mount metrics", "gc textfile"}, section+" "+key)
 }
 
 // prefixed puts the name of a file before each line of an error.
@@ -90,28 +100,29 @@ func prefixed(path string, err error) []error {
 	return out
 }
 
-// readTrusted reads a file that only its reader or root can have written: a setting may be a command to run. What is no regular
-// file, like /dev/null, is empty.
-func readTrusted(path string) ([]byte, error) {
+// readTrusted reads a file that only its reader or root can have written, and tells whose it is: a setting may be a command to run.
+// What is no regular file, like /dev/null, is empty.
+func readTrusted(path string) (data []byte, owner uint32, err error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0) // #nosec G304 -- the user's own
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer f.Close()
 	var st unix.Stat_t
 	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return nil, &os.PathError{Op: "stat", Path: path, Err: err}
+		return nil, 0, &os.PathError{Op: "stat", Path: path, Err: err}
 	}
 	if st.Mode&unix.S_IFMT != unix.S_IFREG {
-		return nil, nil
+		return nil, st.Uid, nil
 	}
 	if st.Uid != 0 && int(st.Uid) != os.Geteuid() {
-		return nil, fmt.Errorf("%s: it belongs to user %d, and is not believed (chown it, or set HOME or XDG_CONFIG_HOME)", path, st.Uid)
+		return nil, st.Uid, fmt.Errorf("%s: it belongs to user %d, and is not believed (chown it, or set HOME or XDG_CONFIG_HOME)", path, st.Uid)
 	}
 	if st.Mode&0o022 != 0 {
-		return nil, fmt.Errorf("%s: others may write to it, and it is not believed (chmod go-w %s)", path, path)
+		return nil, st.Uid, fmt.Errorf("%s: others may write to it, and it is not believed (chmod go-w %s)", path, path)
 	}
-	return io.ReadAll(io.LimitReader(f, config.MaxSize+1))
+	data, err = io.ReadAll(io.LimitReader(f, config.MaxSize+1))
+	return data, st.Uid, err
 }
 
 // section is a command's, "mount" or "session list"; "" is that of settings that are no flags.

@@ -3,6 +3,8 @@ package metrics
 import (
 	"bytes"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -71,7 +73,7 @@ func failures(err error) (n int) {
 }
 
 // WriteGC writes the figures of a run to a file for node_exporter's textfile collector, in one step, readable by all. After a run that
-// failed, the file still says when one went well.
+// failed, the file still says when one went well. Errors name the file.
 func WriteGC(path string, g GC) error {
 	well := g.Began
 	if g.Err != nil {
@@ -98,10 +100,16 @@ func WriteGC(path string, g GC) error {
 		}
 	}
 	dir, err := beneath.Open(filepath.Dir(path))
-	if err != nil {
-		return err
+	if errors.Is(err, fs.ErrNotExist) { // the figures are what is missing, and not the store
+		return fmt.Errorf("%s: there is no folder of this name (mkdir -p %s)", path, filepath.Dir(path))
 	}
-	return errors.Join(dir.WriteFile(filepath.Base(path), out.Bytes(), 0o644, beneath.Owner{}), dir.Close())
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := errors.Join(dir.WriteFile(filepath.Base(path), out.Bytes(), 0o644, beneath.Owner{}), dir.Close()); err != nil {
+		return fmt.Errorf("%s: %w", path, err) // which names a temporary file
+	}
+	return nil
 }
 
 // succeeded is when the file before this says that a run went well; 0 when it does not.

@@ -3,6 +3,7 @@ package metrics
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -45,6 +46,20 @@ func TestGCFile(t *testing.T) {
 	}
 	if problems, err := promlint.New(strings.NewReader(string(data))).Lint(); err != nil || len(problems) > 0 {
 		t.Errorf("%v, %v", problems, err)
+	}
+}
+
+// An error names the file that was asked for, and is none about the store.
+func TestGCFileError(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"none/gc.prom", "taken"} {
+		path := filepath.Join(dir, name)
+		if err := WriteGC(path, GC{Store: "/a"}); err == nil || !strings.HasPrefix(err.Error(), path+": ") || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }
 
