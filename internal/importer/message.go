@@ -2,6 +2,7 @@ package importer
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 )
 
@@ -20,8 +21,28 @@ type message struct {
 	native    builder
 }
 
-// message writes m. Its id must come from newID.
+// message writes m. Its id must come from newID. In place of one that no log takes stands one that names it: what follows
+// answers it.
 func (w *writer) message(m *message) error {
+	line := m.line()
+	if len(line) > w.most {
+		ref, err := w.whole(line)
+		if err != nil {
+			return err
+		}
+		said := "[a message of " + strconv.Itoa(len(line)) + " bytes, more than a record holds: " + parseObject(ref).str("ref") + "]"
+		m = &message{id: m.id, role: m.role, created: m.created, parent: m.parent, sidechain: m.sidechain, meta: m.meta, typ: m.typ,
+			content: []json.RawMessage{textBlock(said)}, native: placed(line)}
+		m.native.raw("too_large", ref)
+		line = m.line()
+	}
+	w.look(m)
+	w.sawTime(m.created)
+	w.rep.Messages++
+	return w.sink.Message(line)
+}
+
+func (m *message) line() []byte {
 	var l builder
 	l.str("id", m.id)
 	l.str("role", m.role)
@@ -35,10 +56,7 @@ func (w *writer) message(m *message) error {
 	l.yes("is_meta", m.meta)
 	l.str("type", m.typ)
 	l.raw("native", m.native.end())
-	w.look(m)
-	w.sawTime(m.created)
-	w.rep.Messages++
-	return w.sink.Message(compact(l.end()))
+	return compact(l.end())
 }
 
 // look takes notes of m for the report.

@@ -32,10 +32,18 @@ type writer struct {
 	used map[string]bool  // ids of written messages
 	tool map[string]uint8 // call ids: bit 0 called, bit 1 answered
 	says string           // the user's first words
+	most int              // bytes of a line that is written
 }
 
+// maxLine is how long a line of a session may be, in bytes with its '\n' (appendlog.MaxLine).
+const maxLine = 64 << 20
+
+// maxRaw is how much of what is no record stands in its event, in bytes; more becomes a blob. Written as JSON it is up to
+// six times as long: a NUL is \u0000.
+const maxRaw = 1 << 20
+
 func newWriter(s Sink, f Format) *writer {
-	return &writer{sink: s, used: map[string]bool{}, tool: map[string]uint8{},
+	return &writer{sink: s, used: map[string]bool{}, tool: map[string]uint8{}, most: maxLine - 1,
 		rep: Report{Format: f, Skipped: map[string]int{}, Bad: map[string]int{}, Omitted: map[string]int{}}}
 }
 
@@ -96,23 +104,37 @@ type event struct {
 	native  builder
 }
 
-// event writes e. Pictures in its data go to the sink.
+// event writes e. Pictures in its data go to the sink, and so does all of it when no log takes it.
 func (w *writer) event(e *event) error {
+	data, err := w.withoutMedia(e.data.encode())
+	if err != nil {
+		return err
+	}
+	line := e.line(data)
+	if len(line) > w.most {
+		ref, err := w.whole(line)
+		if err != nil {
+			return err
+		}
+		small := event{typ: e.typ, id: e.id, created: e.created, native: placed(line)}
+		small.native.raw("too_large", ref)
+		line = small.line(nil)
+	}
+	w.sawTime(e.created)
+	w.rep.Events++
+	return w.sink.Event(line)
+}
+
+func (e *event) line(data []byte) []byte {
 	var l builder
 	l.str("type", e.typ)
 	l.str("id", e.id)
 	l.str("created_at", e.created)
 	if len(e.data) > 0 {
-		data, err := w.withoutMedia(e.data.encode())
-		if err != nil {
-			return err
-		}
 		l.raw("data", data)
 	}
 	l.raw("native", e.native.end())
-	w.sawTime(e.created)
-	w.rep.Events++
-	return w.sink.Event(compact(l.end()))
+	return compact(l.end())
 }
 
 // importError keeps bytes that are no record.
@@ -122,9 +144,16 @@ func (w *writer) importError(line int, p piece) error {
 	var l, native builder
 	l.str("type", "import_error")
 	l.str("reason", p.bad)
-	if utf8.Valid(p.raw) {
+	switch {
+	case len(p.raw) > maxRaw:
+		ref, err := w.whole(p.raw)
+		if err != nil {
+			return err
+		}
+		l.raw("raw", ref)
+	case utf8.Valid(p.raw):
 		l.str("raw", string(p.raw))
-	} else {
+	default:
 		l.str("raw", base64.StdEncoding.EncodeToString(p.raw))
 		l.str("encoding", "base64")
 	}
@@ -132,6 +161,31 @@ func (w *writer) importError(line int, p piece) error {
 	source{line: line}.place(&native)
 	l.raw("native", native.end())
 	return w.sink.Event(l.end())
+}
+
+// whole keeps as a blob what is too large for a line, and gives its reference.
+func (w *writer) whole(data []byte) (json.RawMessage, error) {
+	id, err := w.sink.Blob(data)
+	if err != nil {
+		return nil, err
+	}
+	w.rep.Blobs++
+	var ref builder
+	ref.str("type", "ref")
+	ref.str("ref", id)
+	ref.num("bytes", len(data))
+	return ref.end(), nil
+}
+
+// placed gives of a line's native part only where its record stands.
+func placed(line []byte) builder {
+	var n builder
+	for _, m := range parseObject(line).obj("native") {
+		if oneOf(m.key, "format", "line", "lines", "index") {
+			n.raw(m.key, m.val)
+		}
+	}
+	return n
 }
 
 // sawTime widens the span of the session.
