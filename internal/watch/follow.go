@@ -29,6 +29,7 @@ type follower struct {
 	unsynced bool      // since then, sync was not called
 	retry    time.Time // not before; zero when the last step went well
 	wait     time.Duration
+	refused  fs.FileInfo // the log of which a line is not taken, however often it is tried; nil: none
 }
 
 // fileID tells files apart.
@@ -233,17 +234,36 @@ func (f *follower) sync() error {
 	if err := f.sink.sync(); err != nil {
 		return err
 	}
+	f.wait = 0 // all that was there is on disk
+	delete(f.w.told, f.log.path)
 	if !f.stream.Waits() {
 		f.w.state.done(f)
 	}
 	return nil
 }
 
-// fail lets go of the session, to find out anew what it has, and waits longer each time.
-func (f *follower) fail() {
+// maxWait is how long it waits at most until what failed is tried again.
+const maxWait = time.Minute
+
+// fail lets go of the session, to find out anew what it has, and waits longer each time. A log of which a line is refused
+// rests until it changes.
+func (f *follower) fail(err error) {
 	_ = f.close() // it failed already
-	f.wait = min(max(2*f.wait, time.Second), time.Minute)
+	f.wait, f.refused = min(max(2*f.wait, time.Second), maxWait), nil
+	if errors.Is(err, syscall.EFBIG) || errors.Is(err, syscall.EINVAL) {
+		f.wait = maxWait
+		f.refused, _ = os.Lstat(f.log.path) // gone: nothing rests
+	}
 	f.retry = time.Now().Add(f.wait)
+}
+
+// rests tells whether the log is what it was when a line of it was refused.
+func (f *follower) rests() bool {
+	if f.refused == nil {
+		return false
+	}
+	now, err := os.Lstat(f.log.path)
+	return err == nil && os.SameFile(now, f.refused) && now.Size() == f.refused.Size() && now.ModTime().Equal(f.refused.ModTime())
 }
 
 func (f *follower) close() error {

@@ -124,7 +124,7 @@ func TestFails(t *testing.T) {
 	x := w.watcher()
 	for range 3 {
 		for _, log := range x.find() {
-			x.tell(x.step(log))
+			x.tell(log.path, x.step(log))
 		}
 	}
 	if len(w.told) != 1 || !strings.Contains(w.told[0], "killed") {

@@ -66,7 +66,7 @@ type Watcher struct {
 	store Store
 	state *state
 	logs  map[string]*follower // by path
-	told  string               // the last error that was told
+	told  map[string]string    // by path, "" of none: the last error that was told, while it lasts
 }
 
 // New reads the state.
@@ -75,7 +75,7 @@ func New(cfg Config, store Store) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{cfg: cfg, store: store, state: st, logs: map[string]*follower{}}, nil
+	return &Watcher{cfg: cfg, store: store, state: st, logs: map[string]*follower{}, told: map[string]string{}}, nil
 }
 
 // Once reads all that stands in the logs now, and writes all of it.
@@ -102,14 +102,14 @@ func (w *Watcher) Run(ctx context.Context) error {
 			next = now.Add(w.cfg.Poll)
 		}
 		for _, path := range slices.Sorted(maps.Keys(w.logs)) {
-			w.tell(w.care(path))
+			w.tell(path, w.care(path))
 		}
-		w.tell(w.state.save())
+		w.tellState(w.state.save())
 		for _, path := range n.wait(ctx, w.pause(next)) {
 			if path == "" {
 				next = time.Now() // a folder came, or the kernel lost count
 			} else if log, ok := w.logOf(path); ok {
-				w.tell(w.step(log))
+				w.tell(path, w.step(log))
 			}
 		}
 	}
@@ -129,12 +129,12 @@ func (w *Watcher) look(ctx context.Context, n *notifier) {
 		if ctx.Err() != nil {
 			return
 		}
-		w.tell(w.step(log))
-		w.tell(w.care(log.path)) // one that is at rest is let go before the next is opened
+		w.tell(log.path, w.step(log))
+		w.tell(log.path, w.care(log.path)) // one that is at rest is let go before the next is opened
 	}
 	for _, path := range slices.Sorted(maps.Keys(w.logs)) {
 		if f := w.logs[path]; gone(path) && f.retry.IsZero() {
-			w.tell(errors.Join(f.settle(), w.drop(path)))
+			w.tell(path, errors.Join(f.settle(), w.drop(path)))
 		}
 	}
 }
@@ -155,15 +155,23 @@ func (w *Watcher) pause(next time.Time) time.Duration {
 	return max(time.Until(next), time.Millisecond)
 }
 
-// tell says what went wrong, once in a row.
-func (w *Watcher) tell(err error) {
+// tell says what went wrong with a log, once until it goes well again.
+func (w *Watcher) tell(path string, err error) {
 	if err == nil {
 		return
 	}
-	if s := err.Error(); s != w.told {
-		w.told = s
+	if s := err.Error(); s != w.told[path] {
+		w.told[path] = s
 		w.cfg.Tell("%s", s)
 	}
+}
+
+// tellState says what went wrong with the state file.
+func (w *Watcher) tellState(err error) {
+	if err == nil {
+		delete(w.told, "")
+	}
+	w.tell("", err)
 }
 
 // step reads what is new in a log.
@@ -179,11 +187,15 @@ func (w *Watcher) step(log found) error {
 	if time.Now().Before(f.retry) {
 		return nil
 	}
+	if f.rests() {
+		f.retry = time.Now().Add(maxWait)
+		return nil
+	}
 	if err := f.step(); err != nil {
-		f.fail()
+		f.fail(err)
 		return fmt.Errorf("%s: %w", log.path, err)
 	}
-	f.retry, f.wait = time.Time{}, 0
+	f.retry, f.refused = time.Time{}, nil
 	return nil
 }
 
@@ -205,7 +217,7 @@ func (w *Watcher) care(path string) error {
 		err = f.sync()
 	}
 	if err != nil {
-		f.fail()
+		f.fail(err)
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if quiet >= w.cfg.Idle {
@@ -233,7 +245,7 @@ func (w *Watcher) taken(agent, name, path string) bool {
 		if !gone(other) {
 			return true
 		}
-		w.tell(w.drop(other))
+		w.tell(other, w.drop(other))
 	}
 	return w.state.taken(agent, name, path)
 }

@@ -22,6 +22,8 @@ type memStore struct {
 	sessions map[string]*memSession // by agent/name
 	fail     int                    // which Append from now on fails, counted from 1; 0: none
 	torn     bool                   // it fails after some of its lines
+	err      error                  // that it fails with; nil: errKilled
+	appends  int                    // so far
 }
 
 type memSession struct {
@@ -60,11 +62,15 @@ func (s *memSession) Read(log string, fn func([]byte) error) error {
 var errKilled = errors.New("killed")
 
 func (s *memSession) Append(log string, lines []byte) error {
+	s.st.appends++
 	if s.st.fail > 0 {
 		if s.st.fail--; s.st.fail == 0 {
 			if s.st.torn {
 				lines = lines[:bytes.IndexByte(lines, '\n')+1]
 				s.logs[log].Write(lines)
+			}
+			if s.st.err != nil {
+				return s.st.err
 			}
 			return errKilled
 		}
@@ -248,11 +254,11 @@ func (w *world) follow(x *Watcher) {
 	w.t.Helper()
 	for range 2 { // the second finds another session, if the first is another log's
 		for _, log := range x.find() {
-			x.tell(x.step(log))
+			x.tell(log.path, x.step(log))
 		}
 		for _, f := range x.logs {
 			f.retry = time.Time{}
-			x.tell(f.settle())
+			x.tell(f.log.path, f.settle())
 		}
 	}
 }
