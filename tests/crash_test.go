@@ -294,12 +294,12 @@ func (m *mount) openAll(dir string) *opened {
 		_ = gone(f.Name()) // the second moves it only where the rules allow that
 		o.files, o.want = append(o.files, f), append(o.want, "plain")
 	}
-	for _, name := range []string{"messages.jsonl", "events.jsonl"} {
-		f, err := os.Open(filepath.Join(dir, name))
+	for name, want := range map[string]string{dir + "/messages.jsonl": "", dir + "/events.jsonl": "", m.point + "/bin/ctxfs": read(m.t, program)} {
+		f, err := os.Open(name) // not read: the kernel would keep what it has of the program
 		if err != nil {
 			m.t.Fatal(err)
 		}
-		o.files, o.want = append(o.files, f), append(o.want, "")
+		o.files, o.want = append(o.files, f), append(o.want, want)
 	}
 	return o
 }

@@ -35,7 +35,7 @@ func (f *FS) open(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	case cPlain:
 		return f.openPlain(n, uid, flags, out)
 	case cProgram:
-		return f.openProgram(uid, flags, out)
+		return f.openProgram(n, uid, flags, out)
 	}
 	return unix.EISDIR
 }
@@ -248,7 +248,7 @@ func (f *FS) programAttr(a *fuse.Attr) error {
 	return nil
 }
 
-func (f *FS) openProgram(uid, flags uint32, out *fuse.OpenOut) error {
+func (f *FS) openProgram(n node, uid, flags uint32, out *fuse.OpenOut) error {
 	if writes(flags) {
 		return unix.EACCES
 	}
@@ -257,7 +257,7 @@ func (f *FS) openProgram(uid, flags uint32, out *fuse.OpenOut) error {
 		return err
 	}
 	out.OpenFlags = fuse.FOPEN_KEEP_CACHE
-	if out.Fh, err = f.handles.add(uid, &handle{file: file}); err != nil {
+	if out.Fh, err = f.handles.add(uid, &handle{node: n, file: file}); err != nil {
 		file.Close()
 	}
 	return err
