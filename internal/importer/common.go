@@ -49,7 +49,7 @@ func (c *common) more(n *builder, o object) error {
 		return err
 	}
 	for _, m := range parseObject(raw) {
-		if oneOf(m.key, "format", "line", "index", "parentId") {
+		if oneOf(m.key, "format", "line", "index", "parentId", "called_line", "unanswered") {
 			m.key += "_"
 		}
 		n.raw(m.key, m.val)

@@ -11,7 +11,9 @@ import (
 //   - user.message holds what the user typed (content) and what the model saw (transformedContent: the same with the
 //     time before and reminders behind). The message holds the user's words; what stands around them is in the native part.
 //   - A call stands in assistant.message and again in tool.execution_start, which may even come first: it is held back
-//     until its message comes. One that no message holds (a child agent's) becomes a message of its own.
+//     until its message comes. One that no message holds (a child agent's) becomes a message of its own when its result
+//     comes; then it stands at that line, and called_line says where it started. One without a result stands at the last
+//     line (unanswered).
 //   - tool.execution_complete.result holds content, for the model, and detailedContent, for the screen; the latter is kept
 //     in the native part where it differs. toolTelemetry is left out.
 //   - hook.start and hook.end repeat prompts, calls and results: they are skipped, unless a hook failed or said something.
@@ -24,10 +26,12 @@ type copilot struct {
 	asked   map[string]bool   // calls that a message holds
 	started map[string]source // calls that no message held yet
 	order   []string          // those, in order
+	alone   map[string]string // calls that are a message of their own: its id
+	line    int               // the last record's
 }
 
 func newCopilot(w *writer) handler {
-	return &copilot{common: newCommon(w), asked: map[string]bool{}, started: map[string]source{}}
+	return &copilot{common: newCommon(w), asked: map[string]bool{}, started: map[string]source{}, alone: map[string]string{}}
 }
 
 func (c *copilot) isRecord(o object) bool {
@@ -39,6 +43,7 @@ func (c *copilot) isRecord(o object) bool {
 func (c *copilot) starts() []string { return []string{`{"type":"`} }
 
 func (c *copilot) record(src source) (outcome, error) {
+	c.line = src.line
 	d := src.obj.obj("data")
 	switch t := src.obj.str("type"); t {
 	case "user.message":
@@ -65,16 +70,6 @@ func (c *copilot) record(src source) (outcome, error) {
 		c.session(d)
 	}
 	return c.keep(src, d)
-}
-
-// end writes the calls that no message held.
-func (c *copilot) end() error {
-	for _, id := range c.order {
-		if _, err := c.own(id); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // session takes what a record says about the session as a whole.
@@ -187,7 +182,7 @@ func (c *copilot) told(src source, d object) (outcome, error) {
 }
 
 func (c *copilot) assistant(src source, d object) (outcome, error) {
-	var content []json.RawMessage
+	var content, before []json.RawMessage
 	sealed := !void(d.get("encryptedContent"))
 	if sealed {
 		c.w.rep.Omitted["encrypted reasoning"]++
@@ -200,14 +195,24 @@ func (c *copilot) assistant(src source, d object) (outcome, error) {
 	}
 	for _, raw := range elements(d.get("toolRequests")) {
 		r := parseObject(raw)
+		if c.alone[r.str("toolCallId")] != "" {
+			before = append(before, r.get("toolCallId"))
+			continue
+		}
 		extra := r.without("toolCallId", "name", "arguments", "type")
 		content = append(content, toolUse(r.str("toolCallId"), r.str("name"), arguments(r.get("arguments")), extra))
 		c.called(r.str("toolCallId"))
+	}
+	if len(content) == 0 && len(before) > 0 {
+		return c.drop(src, "repeats the call")
 	}
 	if len(content) == 0 {
 		return c.drop(src, "empty")
 	}
 	m := c.message(src, d, "assistant")
+	if len(before) > 0 {
+		m.native.raw("earlier_calls", list2raw(before))
+	}
 	m.content, m.model = content, firstSet(d.str("model"), c.model)
 	var usage builder
 	if n, ok := d.number("outputTokens"); ok {

@@ -34,38 +34,56 @@ func (c *copilot) start(src source, d object) (outcome, error) {
 	return outcome{kind: later}, nil
 }
 
-// own writes a call that no message held as a message, and gives that message's id.
-func (c *copilot) own(id string) (string, error) {
+// own writes a call that no message held as a message at the given line: messages stand in the order of their lines.
+func (c *copilot) own(id string, line int, answered bool) error {
 	src, ok := c.started[id]
 	if !ok {
-		return "", nil
+		return nil
 	}
-	delete(c.started, id)
+	c.forget(id)
 	c.asked[id] = true
-	d := src.obj.obj("data")
+	d, called := src.obj.obj("data"), src.line
+	src.line = line
 	m := c.message(src, d, "assistant")
+	m.native.num("called_line", called)
+	m.native.yes("unanswered", !answered)
 	m.model = firstSet(d.str("model"), c.model)
 	m.content = []json.RawMessage{toolUse(id, d.str("toolName"), arguments(d.get("arguments")), nil)}
+	c.alone[id] = m.id
 	out, err := c.write(src, d.without("toolCallId", "toolName", "arguments", "model"), m)
 	c.w.account(out)
-	return m.id, err
+	return err
 }
+
+// waits tells whether there are calls that no message held so far.
+func (c *copilot) waits() bool { return len(c.order) > 0 }
+
+// settle writes them.
+func (c *copilot) settle() error {
+	for c.waits() {
+		if err := c.own(c.order[0], c.line, false); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end is settle.
+func (c *copilot) end() error { return c.settle() }
 
 // complete takes what a tool gave back.
 func (c *copilot) complete(src source, d object) (outcome, error) {
 	id := d.str("toolCallId")
-	call, err := c.own(id)
-	if err != nil {
+	if err := c.own(id, src.line, true); err != nil {
 		return outcome{}, err
 	}
-	c.order = slices.DeleteFunc(c.order, func(o string) bool { return o == id })
 	res := d.obj("result")
 	content, err := c.result(d, res)
 	if err != nil {
 		return outcome{}, err
 	}
 	m := c.message(src, d, "tool")
-	m.parent = firstSet(call, m.parent)
+	m.parent = firstSet(c.alone[id], m.parent)
 	m.content = []json.RawMessage{toolResult(id, content, string(d.get("success")) == "false")}
 	rest := d.without("toolCallId", "success", "result", "error", "toolTelemetry", "model")
 	for _, r := range res.without("content", "contents") {

@@ -168,7 +168,7 @@ func (f *follower) read(file *os.File, st fs.FileInfo) error {
 	}
 }
 
-// take hands one line to the import. Where a record of the session ended, it ends again.
+// take hands one line to the import. Where a record of the session ended, or what was held back was written, it is so again.
 func (f *follower) take(line []byte) error {
 	if err := f.stream.Line(line); err != nil {
 		return err
@@ -177,6 +177,9 @@ func (f *follower) take(line []byte) error {
 	f.tail = append(f.tail, line[max(0, len(line)-tailSize):]...)
 	f.tail = append(f.tail[:0], f.tail[max(0, len(f.tail)-tailSize):]...)
 	f.grew, f.unsynced = time.Now(), true
+	if f.sink.settled[f.stream.Lines()] {
+		return f.stream.Settle()
+	}
 	if f.sink.ends[f.stream.Lines()] {
 		return f.stream.Cut()
 	}

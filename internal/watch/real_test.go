@@ -18,7 +18,7 @@ func logsOf(t *testing.T) []string {
 	root := filepath.Join("..", "..")
 	var list []string
 	for _, pattern := range []string{"samples/claude-code.jsonl", "samples/codex.jsonl", "samples/copilot-cli.jsonl", "samples/pi.jsonl",
-		"../shared/data/claude-code/*/*.jsonl", "../shared/data/codex/*/*.jsonl"} {
+		"../shared/data/claude-code/*/*.jsonl", "../shared/data/codex/*/*.jsonl", "../shared/data/copilot-cli/*/*.jsonl"} {
 		found, err := filepath.Glob(filepath.Join(root, pattern))
 		if err != nil {
 			t.Fatal(err)

@@ -31,6 +31,7 @@ type known struct {
 	ids     map[string]place
 	held    map[eventKey]int // how many
 	ends    map[int]bool     // lines with which a record ended
+	settled map[int]bool     // lines at which all was written that was held back, as nothing answered it
 	start   int              // the line that the last message starts at: no message that starts before it is missing
 	last    int              // the last line that a record names
 	foreign bool             // there are messages, and none of the log's format
@@ -64,12 +65,15 @@ type written struct {
 		Format string `json:"format"`
 		Line   int    `json:"line"`
 		Lines  []int  `json:"lines"`
+		// Of Copilot's log. Other logs may have members of that name, of any type.
+		CalledLine json.RawMessage `json:"called_line"`
+		Unanswered json.RawMessage `json:"unanswered"`
 	} `json:"native"`
 }
 
 func openSink(store Store, agent, name string, format importer.Format) (*sink, error) {
 	k := &sink{store: store, agent: agent, name: name, format: string(format), produced: map[eventKey]int{}, waiting: map[string][]byte{},
-		known: known{ids: map[string]place{}, held: map[eventKey]int{}, ends: map[int]bool{}}}
+		known: known{ids: map[string]place{}, held: map[eventKey]int{}, ends: map[int]bool{}, settled: map[int]bool{}}}
 	s, err := store.Open(agent, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return k, nil // it is made when there is something to write
@@ -96,6 +100,9 @@ func (k *sink) learn() error {
 		k.ids[r.ID] = place{r.Native.Line, r.Created}
 		end := max(r.Native.Line, slices.Max(append(r.Native.Lines, 0)))
 		k.ends[end] = true
+		if len(r.Native.CalledLine) > 0 && string(r.Native.Unanswered) == "true" {
+			k.settled[r.Native.Line] = true
+		}
 		k.start, k.last = max(k.start, r.Native.Line), max(k.last, end)
 		return nil
 	})

@@ -304,19 +304,30 @@ func (i importing) Blob(data []byte) (string, error) {
 // TestKilledAnywhere kills a watch at each of its appends, before and in the middle of it, and starts another: what is
 // there at the end is what is there when nothing is killed, each record once.
 func TestKilledAnywhere(t *testing.T) {
+	logs := map[string]string{"calls of a child agent": childCalls()}
 	for _, sample := range []string{"claude-code.jsonl", "codex.jsonl", "copilot-cli.jsonl", "pi.jsonl"} {
 		data, err := os.ReadFile(filepath.Join("..", "..", "samples", sample))
 		if err != nil {
 			t.Fatal(err)
 		}
-		lines := bytes.SplitAfter(data, []byte("\n"))
+		logs[sample] = string(data)
+	}
+	for sample, data := range logs {
+		lines := bytes.SplitAfter([]byte(data), []byte("\n"))
+		some := 7
+		if len(lines) < 2*some {
+			some = 1
+		}
 		want := newWorld(t)
-		feed(want, lines, 0, false)
+		feed(want, lines, some, 0, false)
 		for _, torn := range []bool{false, true} {
 			for kill := 1; ; kill++ {
 				w := newWorld(t)
-				if !feed(w, lines, kill, torn) {
+				if !feed(w, lines, some, kill, torn) {
 					break // there are no more appends
+				}
+				if len(w.store.sessions) != len(want.store.sessions) {
+					t.Fatalf("%s killed at append %d, torn %v: the sessions are %v", sample, kill, torn, w.store.sessions)
 				}
 				for name, s := range want.store.sessions {
 					for _, log := range []string{Messages, Events} {
@@ -333,6 +344,48 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 }
 
+// childCalls is a log of Copilot CLI in which two calls of a child agent overlap, and one has no result.
+func childCalls() string {
+	log := ""
+	for i, r := range []string{
+		`"session.start","data":{"sessionId":"s"}`, `"user.message","data":{"content":"hi"}`,
+		`"tool.execution_start","data":{"toolCallId":"a","toolName":"x"}`, `"tool.execution_start","data":{"toolCallId":"b","toolName":"x"}`,
+		`"tool.execution_complete","data":{"toolCallId":"b","success":true,"result":{"content":"of b"}}`,
+		`"tool.execution_start","data":{"toolCallId":"c","toolName":"x"}`,
+		`"tool.execution_complete","data":{"toolCallId":"a","success":true,"result":{"content":"of a"}}`,
+		`"assistant.message","data":{"content":"done"}`,
+	} {
+		log += fmt.Sprintf(`{"type":%s,"id":"e%d","timestamp":"2026-01-01T00:00:%02dZ","parentId":null}`+"\n", r, i, i)
+	}
+	return log
+}
+
+// TestOnceBetween reads a log once in the middle of a child agent's calls, and once at its end, also after the first
+// watch let go of it without writing them: each is written once.
+func TestOnceBetween(t *testing.T) {
+	lines := strings.SplitAfter(childCalls(), "\n")
+	for _, settled := range []bool{true, false} {
+		w := newWorld(t)
+		w.write("s.jsonl", strings.Join(lines[:5], ""))
+		if settled {
+			w.once()
+		} else {
+			x := w.watcher()
+			for _, log := range x.find() {
+				if err := errors.Join(x.step(log), x.drop(log.path)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		w.write("s.jsonl", strings.Join(lines, ""))
+		w.once()
+		got := w.log("copilot-cli/s", Messages)
+		if len(w.store.sessions) != 1 || strings.Count(got, `"tool_use"`) != 3 || strings.Count(got, `"tool_result"`) != 2 || strings.Count(got, "\n") != 7 {
+			t.Errorf("settled %v: sessions %v: %s", settled, w.store.sessions, got)
+		}
+	}
+}
+
 func sorted(log string) string {
 	list := strings.SplitAfter(log, "\n")
 	slices.Sort(list)
@@ -341,11 +394,11 @@ func sorted(log string) string {
 
 // feed has a log grow by some lines at a time, watched through. The watch is killed at an append, and another takes over;
 // killed is false when there were not so many.
-func feed(w *world, lines [][]byte, kill int, torn bool) (killed bool) {
+func feed(w *world, lines [][]byte, some, kill int, torn bool) (killed bool) {
 	w.t.Helper()
 	w.store.fail, w.store.torn = kill, torn
 	x := w.watcher()
-	for n := 7; ; n += 7 {
+	for n := some; ; n += some {
 		w.write("log.jsonl", string(bytes.Join(lines[:min(n, len(lines))], nil)))
 		if x.cycle() != nil {
 			killed = true
