@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -75,7 +76,7 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	to := &watchTarget{point: mounts.Real(point), tell: func(format string, args ...any) {
 		fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf(format, args...)))
 	}}
-	w, err := watch.New(watch.Config{Sources: sources, Agent: f.agent, Name: sessionName, State: file, Fresh: f.rescan,
+	w, err := watch.New(watch.Config{Sources: sources, Agent: f.agent, Name: numberedName, State: file, Fresh: f.rescan,
 		Tell: func(format string, args ...any) {
 			fmt.Fprintln(cmd.ErrOrStderr(), "ctxfs:", printable(fmt.Sprintf(format, args...)))
 		},
@@ -127,6 +128,14 @@ func (f *watchFlags) sources() ([]watch.Source, error) {
 		return nil, usageError{fmt.Sprintf("--format %s needs --from DIR: only the folders of claude-code and codex are known", f.format)}
 	}
 	return list, nil
+}
+
+// numberedName is the name of the nth session of logs at a path.
+func numberedName(path string, n int) string {
+	if n == 1 {
+		return sessionName(path)
+	}
+	return labelled(sessionName(path), strconv.Itoa(n))
 }
 
 // watchState names the file that remembers what was read into a store: a folder of the user's own.

@@ -105,13 +105,8 @@ var errOther = errors.New("the session is of another log")
 
 // begin finds the log's session and reads the log from its start.
 func (f *follower) begin(file *os.File, st fs.FileInfo) error {
-	stem := f.w.cfg.Name(f.log.path)
 	for n := 1; n <= maxNames; n++ {
-		name := stem
-		if n > 1 {
-			name = fmt.Sprintf("%s-%d", stem, n)
-		}
-		err := f.try(name, file, st)
+		err := f.try(f.w.cfg.Name(f.log.path, n), file, st)
 		if err == nil {
 			if old := st.ModTime(); old.Before(f.grew) {
 				f.grew = old // it was at rest before it was seen
@@ -122,7 +117,7 @@ func (f *follower) begin(file *os.File, st fs.FileInfo) error {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: %d sessions %s-N are", errOther, maxNames, stem)
+	return fmt.Errorf("%w: so are all up to %s", errOther, f.w.cfg.Name(f.log.path, maxNames))
 }
 
 // try reads the log into one session.

@@ -48,10 +48,10 @@ type Store interface {
 // Config says what is followed.
 type Config struct {
 	Sources []Source
-	Agent   string                   // that gets all sessions; "": one named after each format
-	Name    func(path string) string // of a log's session
-	State   string                   // the state file
-	Fresh   bool                     // the state file is not read
+	Agent   string                          // that gets all sessions; "": one named after each format
+	Name    func(path string, n int) string // of a log's session; n counts from 1 those that stood at that path
+	State   string                          // the state file
+	Fresh   bool                            // the state file is not read
 	Tell    func(format string, args ...any)
 
 	// How long a log must not grow before what was appended is synced, and before a message is written that may still go

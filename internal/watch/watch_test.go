@@ -100,7 +100,13 @@ func newWorld(t *testing.T) *world {
 func (w *world) watcher() *Watcher {
 	w.t.Helper()
 	x, err := New(Config{Sources: []Source{{Root: filepath.Join(w.dir, "logs")}}, State: filepath.Join(w.dir, "state", "watch.json"), Fresh: w.fresh,
-		Name:   func(p string) string { return strings.TrimSuffix(filepath.Base(p), ".jsonl") },
+		Name: func(p string, n int) string {
+			name := strings.TrimSuffix(filepath.Base(p), ".jsonl")
+			if n > 1 {
+				name += fmt.Sprint("-", n)
+			}
+			return name
+		},
 		Tell:   func(format string, args ...any) { w.told = append(w.told, fmt.Sprintf(format, args...)) },
 		Settle: w.quiet, Sync: 10 * time.Millisecond, Poll: 50 * time.Millisecond, Idle: time.Hour}, w.store)
 	if err != nil {
