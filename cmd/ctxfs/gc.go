@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"strconv"
@@ -210,14 +211,20 @@ func newKeeper(store *session.Store) (*keeper, error) {
 	return &keeper{point: point}, err
 }
 
-// mountOf finds the mount that serves a store. No other mount is asked anything: one that hangs holds up nobody who does not use it.
+// mountOf finds the mount that serves a store, of the caller's, of root's, and of the user's whose the store is: that of another may
+// call any store its own. No other is asked anything: one that hangs holds up nobody who does not use it.
 func mountOf(store string) (string, error) {
 	list, err := mounts.List()
 	if err != nil {
 		return "", err
 	}
+	uid := os.Geteuid()
+	var st unix.Stat_t
+	if err := unix.Stat(store, &st); err != nil {
+		return "", err
+	}
 	for _, m := range list {
-		if m.Store != store {
+		if m.Store != store || !m.LetsIn(uid) || !m.Believed(uid) && m.UID != int(st.Uid) {
 			continue
 		}
 		if status, err := mounts.Status(m.Point); err == nil && status["store"] == store {

@@ -2,9 +2,10 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -18,7 +19,8 @@ func newUpgrade() *cobra.Command {
 	return &cobra.Command{
 		Use: "upgrade [MOUNTPOINT]", Short: "have a mount served by the program that is installed now; open files stay open",
 		Long: `Have the daemon of a mount run the program that stands now where it was started from. Nothing is unmounted: whoever
-uses the mount sees a pause of some milliseconds. Connections to sockets are closed; clients connect again.`,
+uses the mount sees a pause of some milliseconds. Connections to sockets are closed; clients connect again. Only the user who mounted
+it can do so: the program that runs is theirs.`,
 		Example: "  make install && ctxfs upgrade /ctx", Args: atMostOneArg,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			named := ""
@@ -42,13 +44,17 @@ uses the mount sees a pause of some milliseconds. Connections to sockets are clo
 const upgradeWait = 20 * time.Second
 
 func upgrade(point string) (before, after string, err error) {
+	m, err := ownMount(point)
+	if err != nil {
+		return "", "", err
+	}
 	was, err := mounts.Status(point)
 	if err != nil {
 		return "", "", err
 	}
-	pid, err := strconv.Atoi(was["pid"])
+	pid, err := m.Process(was["pid"])
 	if err != nil || was["program"] == "" {
-		return "", "", fmt.Errorf("%s: its daemon cannot be replaced while it runs: unmount and mount again", point)
+		return "", "", errors.Join(fmt.Errorf("%s: its daemon cannot be replaced while it runs: unmount and mount again", point), err)
 	}
 	if err := canRenew(was["program"]); err != nil {
 		return "", "", err
@@ -66,6 +72,22 @@ func upgrade(point string) (before, after string, err error) {
 		}
 	}
 	return "", "", fmt.Errorf("%s: its daemon did not take %s: its log says why", point, was["program"])
+}
+
+// ownMount gives a mount that the caller made. What another's status calls program and pid is that user's to choose, and would be run,
+// and sent a signal, by the caller.
+func ownMount(point string) (mounts.Mount, error) {
+	m, ok, err := mounts.At(point)
+	if err != nil {
+		return m, err
+	}
+	if !ok || m.Point != point {
+		return m, fmt.Errorf("%s: %w", point, errNoMount)
+	}
+	if m.UID != os.Geteuid() {
+		return m, fmt.Errorf("%s is user %d's; have it renewed by its user: %sctxfs upgrade %s", point, m.UID, m.AsOwner(), mounts.Quote(point))
+	}
+	return m, nil
 }
 
 // canRenew tells, by an error, that a program cannot go on with a mount of this one.

@@ -108,7 +108,7 @@ func Check(point string) error {
 		return &os.PathError{Op: "mount", Path: point, Err: unix.ENOTDIR}
 	}
 	if m, ok, err := At(point); err == nil && ok && m.Point == Real(point) {
-		return fmt.Errorf("%s: %w; end it with: ctxfs umount %s", point, ErrMounted, point)
+		return fmt.Errorf("%s: %w; end it with: ctxfs umount %s", point, ErrMounted, Quote(point))
 	}
 	return nil
 }
@@ -130,14 +130,6 @@ func Free(point string) error {
 		return fmt.Errorf("%s: not a mount of ctxfs", point)
 	}
 	return Unmount(point, true)
-}
-
-// FreeCommand is what frees a stale mountpoint.
-func FreeCommand(point string) string {
-	if os.Geteuid() == 0 {
-		return "umount -l " + point
-	}
-	return "fusermount3 -uz " + point
 }
 
 // Unmount unmounts point: by umount2(2) for root, else through fusermount3(1). lazy detaches it while it is in use.
