@@ -221,10 +221,30 @@ func tail(t *testing.T, log string) func(int) error {
 	return func(int) error {
 		n, err := f.ReadAt(buf, at)
 		if at += int64(n); errors.Is(err, io.EOF) {
-			err = nil
+			if err = nil; n > 0 && buf[n-1] != '\n' {
+				return fmt.Errorf("half a line, up to byte %d: ends with %.40q", at, buf[max(0, n-40):n])
+			}
 			time.Sleep(time.Millisecond)
 		}
 		return err
+	}
+}
+
+// Whoever reads a log while it is written reads whole lines, however long they are.
+func TestWholeLines(t *testing.T) {
+	m := newMount(t)
+	for _, size := range []int{3000, 9000, 60000, 900000} {
+		log := m.session(fmt.Sprint("lines-", size)) + "/messages.jsonl"
+		c := &crowd{t: t}
+		f := openLog(t, log)
+		line := message("user", strings.Repeat("x", size))
+		c.run("write", func(int) error { _, err := f.WriteString(line); return err }, nil)
+		read := tail(t, log)
+		var reads atomic.Int64
+		c.run("read", func(i int) error { reads.Store(int64(i)); return read(i) }, nil)
+		until(t, "it was read often", func() bool { return reads.Load() > 300 })
+		c.end()
+		must(t, f.Close())
 	}
 }
 

@@ -42,7 +42,7 @@ func TestServiceCapabilities(t *testing.T) {
 			t.Errorf("%s: %v\n%s", step.script, err, out)
 		}
 	}
-	if out := read(t, m.point+"/status"); !strings.Contains(out, "log_reads: passthrough") {
+	if out := read(t, m.point+"/status"); !strings.Contains(out, "log_reads: direct") {
 		t.Errorf("status: %s", out)
 	}
 	st, err := os.Stat(m.store + "/shared/mine/agent/coder/session/default/messages.jsonl")

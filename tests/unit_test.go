@@ -23,7 +23,7 @@ func TestSystemd(t *testing.T) {
 	for _, want := range []string{
 		`active: active`,
 		`process: CapEff: 00000000002000db CapBnd: 00000000002000db NoNewPrivs: 1 Seccomp: 2`,
-		`log reads: log_reads: passthrough`,
+		`log reads: log_reads: direct`,
 		`restarts: 3`,
 		`reload: another worker`,
 		`writer: # Context pack of coder/busy`,

@@ -26,6 +26,7 @@ type mountFlags struct {
 	options    []string // -o, as given
 	kernel     []string // what of -o goes to mount(2)
 	sync       string
+	reads      string // of logs
 	quota      string // bytes, as given
 	space      session.Space
 	metrics    string       // as given
@@ -46,7 +47,7 @@ This process is a supervisor: it mounts, and has a worker serve the mount, which
 the mount see a pause then (Linux 6.9 or newer). A stale mountpoint, whose supervisor was killed, is taken away first.
 
 From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, budget=N, tokenizer=NAME, store=DIR,
-sync=close, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mount(8).`,
+sync=close, log_reads=passthrough, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mount(8).`,
 		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  ctxfs mount /ctx --metrics 127.0.0.1:9750\n  mount -t ctxfs /var/lib/ctxfs /ctx -o allow_other",
 		Args:    exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -63,6 +64,7 @@ sync=close, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mou
 	fl.IntVar(&m.budget, "budget", session.DefaultBudget, "budget in tokens of sessions that do not set one")
 	fl.StringVar(&m.tokenizer, "tokenizer", "", "tokenizer of sessions that do not set one (default o200k_base)")
 	fl.StringVar(&m.sync, "sync", syncAsked, "when appends are made durable: fsync (when a program asks) or close (at each close too)")
+	fl.StringVar(&m.reads, "log-reads", readsDirect, "how logs are read: direct (through the daemon: whole lines, always) or passthrough (by the kernel itself: faster, but a line may be seen in part while it is written)")
 	fl.StringVar(&m.quota, "quota", "", "bytes that each user and each share may take of the disk, like 10G (default: what the disk's own quotas say)")
 	fl.Int64Var(&m.space.Files, "quota-files", 0, "files and folders that each user and each share may have (default: as many as the disk)")
 	fl.StringVar(&m.metrics, "metrics", "", "serve metrics for Prometheus at this address of this host: 127.0.0.1:PORT, [::1]:PORT or unix:/PATH (see docs/metrics.md)")
@@ -77,6 +79,12 @@ sync=close, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mou
 const (
 	syncAsked = "fsync"
 	syncClose = "close"
+)
+
+// Values of --log-reads.
+const (
+	readsDirect = "direct"
+	readsPast   = "passthrough"
 )
 
 // defaultStoreText tells of defaultStore, in the same words whoever asks.
@@ -110,6 +118,9 @@ func (m *mountFlags) readOptions() error {
 	if m.sync != syncAsked && m.sync != syncClose {
 		return usageError{fmt.Sprintf("--sync is %s or %s, not %q", syncAsked, syncClose, m.sync)}
 	}
+	if m.reads != readsDirect && m.reads != readsPast {
+		return usageError{fmt.Sprintf("--log-reads is %s or %s, not %q", readsDirect, readsPast, m.reads)}
+	}
 	if m.budget <= 0 || m.budget > session.MaxBudget {
 		return usageError{fmt.Sprintf("a budget is a number of tokens from 1 to %d, not %d", session.MaxBudget, m.budget)}
 	}
@@ -135,6 +146,8 @@ func (m *mountFlags) option(o string) error {
 		if m.sync = value; value == "" { // mount(8)'s own
 			m.sync = syncClose
 		}
+	case "log_reads":
+		m.reads = value
 	case "budget":
 		m.budget, err = strconv.Atoi(value)
 	case "tokenizer":
@@ -184,7 +197,7 @@ func onlyKernel(options string) error {
 type unknownOption struct{ option string }
 
 func (u unknownOption) Error() string {
-	return fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, quota=SIZE, quota_files=N, metrics=ADDR, [no]dev, [no]suid, [no]exec", u.option)
+	return fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, log_reads=passthrough, quota=SIZE, quota_files=N, metrics=ADDR, [no]dev, [no]suid, [no]exec", u.option)
 }
 
 func (u unknownOption) Unwrap() error { return usageError{u.Error()} }

@@ -105,7 +105,7 @@ func heldBySystemd() (supervise.State, bool) {
 
 // args are those of `ctxfs mount` for the same mount, wherever this process stands.
 func (m *mountFlags) args(point string) []string {
-	args := []string{"mount", point, "--store", m.store, "--budget", strconv.Itoa(m.budget), "--sync", m.sync}
+	args := []string{"mount", point, "--store", m.store, "--budget", strconv.Itoa(m.budget), "--sync", m.sync, "--log-reads", m.reads}
 	if m.tokenizer != "" {
 		args = append(args, "--tokenizer", m.tokenizer)
 	}

@@ -75,7 +75,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 		return err
 	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
-		Debug: m.debug, SyncOnClose: m.sync == syncClose,
+		Debug: m.debug, SyncOnClose: m.sync == syncClose, ReadPast: m.reads == readsPast,
 		Log: log, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
 	if err != nil {
 		return err

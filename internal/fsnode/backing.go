@@ -13,8 +13,8 @@ import (
 type backing struct {
 	id     int32 // of the kernel's hold on the file behind the log; 0: this inode is not in passthrough mode
 	users  int
-	cached int           // of users: read what the kernel keeps
-	direct int           // of users: open for reading and writing, or beside who is; the kernel keeps nothing for them
+	read   int           // of users: read, through the daemon
+	direct int           // of users: open for reading and writing, or beside who is
 	idle   chan struct{} // closed when the last user has gone
 }
 
@@ -37,14 +37,17 @@ func (f *FS) probePassthrough() (newest int32, ok bool) {
 	return newest, true
 }
 
-// logMode says how the kernel is to use an open log, and takes what that needs. With the privilege, readers go to the
-// file behind the log, past the daemon; writers always come to the daemon, one request a write(2). Without it, or of an archived
-// log, the daemon serves the bytes. They never change, so the kernel keeps them: it drops what it has of the last page when an append
-// goes through it, and is told of other appends.
+// readPast tells whether readers of logs go past the daemon.
+func (f *FS) readPast() bool { return f.opt.ReadPast && f.passthrough.Load() }
+
+// logMode says how the kernel is to use an open log, and takes what that needs. Writers always come to the daemon, one request a
+// write(2), and it serves the bytes to readers: whole lines, where the file behind grows page by page under write(2). The kernel
+// keeps none of them for read(2): it takes a log to be longer than it is while a line is held that is not finished, and would fill up
+// what it keeps with zeros. When asked to, and with the privilege, readers go to the file behind the log, past the daemon.
 //
 // Who has a log open for reading and writing can map it, shared and writable: that would reach the file, or the pages that the kernel
-// keeps, and change history for whoever reads it. So such an open is neither passed through nor beside others that are, or that read
-// what is kept; and what was kept meanwhile is dropped at its end.
+// keeps for mappings, and change history for whoever reads it. So such an open is neither passed through nor beside readers; and what
+// was kept meanwhile is dropped at its end.
 func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 	rdwr := flags&unix.O_ACCMODE == unix.O_RDWR
 	if rdwr && !f.waitIdle(h.node.id) {
@@ -76,20 +79,23 @@ func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 	case h.write:
 		return mode, 0, nil
 	}
-	b.cached++
-	h.cached = true
-	return fuse.FOPEN_KEEP_CACHE, 0, nil
+	b.read++
+	h.read = true
+	return fuse.FOPEN_DIRECT_IO, 0, nil
 }
 
-// free tells that nobody is passed through, and nobody reads what the kernel keeps.
-func (b *backing) free() bool { return b.id == 0 && b.cached == 0 }
+// free tells that nobody is passed through, and nobody reads.
+func (b *backing) free() bool { return b.id == 0 && b.read == 0 }
 
 // passes tells whether an open log is in passthrough mode.
 func (f *FS) passes(b *backing, h *handle) bool {
-	if !f.passthrough.Load() || h.log.File() == nil || b.cached > 0 {
+	if b.id != 0 { // a worker before this one may have been asked to
+		return true
+	}
+	if !f.readPast() || h.log.File() == nil || b.read > 0 {
 		return false
 	}
-	return b.id != 0 || f.register(b, h.log.File()) == nil // without the hold the daemon serves the bytes itself
+	return f.register(b, h.log.File()) == nil // without the hold the daemon serves the bytes itself
 }
 
 // waitIdle waits, for a short time, until the log is free.
@@ -134,8 +140,8 @@ func (f *FS) unback(h *handle) {
 	defer f.backMu.Unlock()
 	b := f.backings[h.node.id]
 	b.users--
-	if h.cached {
-		b.cached--
+	if h.read {
+		b.read--
 	}
 	if h.direct {
 		b.direct--

@@ -83,8 +83,8 @@ func (f *FS) status() ([]byte, error) {
 		return nil, err
 	}
 	s := f.store.Stats
-	reads := "cached"
-	if f.passthrough.Load() {
+	reads := "direct"
+	if f.readPast() {
 		reads = "passthrough"
 	}
 	conns := 0

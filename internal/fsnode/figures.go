@@ -29,7 +29,7 @@ type Operation struct {
 
 // Figures gives the figures as they are now.
 func (f *FS) Figures() Figures {
-	g := Figures{Workers: f.workers(), HeldBytes: f.handles.quotas.sum(), Passthrough: f.passthrough.Load(), Operations: f.asked.operations()}
+	g := Figures{Workers: f.workers(), HeldBytes: f.handles.quotas.sum(), Passthrough: f.readPast(), Operations: f.asked.operations()}
 	g.OpenFiles, g.OpenSessions = f.handles.inUse()
 	if f.opt.Sockets != nil {
 		g.Connections = f.opt.Sockets.Conns()

@@ -26,9 +26,12 @@ type Options struct {
 	Log        *slog.Logger // nil: what goes wrong in the protocol is not told
 	// SyncOnClose has close(2) of a log return when what was written to it is on disk, as after fsync(2).
 	SyncOnClose bool
-	Sockets     Sockets // nil: no sockets
-	Kept        Kept
-	Supervisor  int // descriptor of the socket to one; 0: none
+	// ReadPast has readers of logs read the file behind, past the daemon, where the kernel can. While write(2) fills that file they
+	// may see a part of a line.
+	ReadPast   bool
+	Sockets    Sockets // nil: no sockets
+	Kept       Kept
+	Supervisor int // descriptor of the socket to one; 0: none
 }
 
 // FS is the file system: every request of the kernel's is a method.
@@ -54,7 +57,7 @@ type FS struct {
 	backMu      sync.Mutex // protects backings and shown; nothing is locked under it
 	backings    map[uint64]*backing
 	shown       map[uint64]*shown
-	passthrough atomic.Bool // readers of logs go past the daemon
+	passthrough atomic.Bool // the kernel can read files past the daemon
 }
 
 var _ fuse.RawFileSystem = (*FS)(nil)

@@ -42,7 +42,7 @@ type handle struct {
 	backed   bool                  // counts among the users of the log's backing
 	unsynced bool                  // something was written since the last sync at a close; mu protects it
 	direct   bool                  // and has the kernel keep nothing of it
-	cached   bool                  // and reads what the kernel keeps of it
+	read     bool                  // and reads it through the daemon
 
 	slot    *keep.Handle // nil: not kept for the next process
 	request uint64       // the one that changes the control file now

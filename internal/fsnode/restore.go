@@ -152,8 +152,8 @@ func (f *FS) restoreLog(h *handle, s *keep.Handle) (err error) {
 	if h.backed, h.direct = true, direct; direct {
 		b.direct++
 	}
-	if h.cached = s.Mode&fuse.FOPEN_KEEP_CACHE != 0; h.cached {
-		b.cached++
+	if h.read = !h.write && !h.direct && s.Mode&fuse.FOPEN_PASSTHROUGH == 0; h.read {
+		b.read++
 	}
 	return nil
 }
