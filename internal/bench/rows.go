@@ -57,6 +57,7 @@ func rows() []row {
 	least := func(peer string, times float64) goal { return goal{peer: peer, times: times} }
 	return []row{
 		{name: "read a log of 1 GB", peers: everyone, goal: least("native", 0.95), measure: kept("read", 1, "large/messages.jsonl")},
+		{name: "read a log of 1 GB, --log-reads passthrough", world: "past", peers: everyone, goal: least("native", 0.95), measure: kept("read", 1, "large/messages.jsonl")},
 		{name: "read a log of 1 GB, unprivileged", world: "user", peers: everyone, goal: least("loopback", 1.5), measure: kept("read", 1, "large/messages.jsonl")},
 		{name: "append 430 B, one writer", peers: appender, goal: least("loopback", 2), measure: written("append", 6000, 1, 1)},
 		{name: "append, 8 writers, one session", peers: appender, goal: least("loopback", 2), measure: written("append", 1500, 8, 1)},

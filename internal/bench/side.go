@@ -35,7 +35,7 @@ func (r *result) ratio() float64 {
 
 // sideBySide measures the rows.
 func (b *bench) sideBySide() (all []result, err error) {
-	for _, in := range []string{"", "sync", "user", "many"} {
+	for _, in := range []string{"", "past", "sync", "user", "many"} {
 		var todo []row
 		for _, r := range rows() {
 			if r.world == in && b.only.MatchString(r.name) {
@@ -70,6 +70,9 @@ func (b *bench) inWorld(name string, todo []row) (all []result, err error) {
 		err = w.keepMany(100_000)
 	case "sync":
 		flags = []string{"--sync=close"}
+	case "past":
+		flags = []string{"--log-reads=passthrough"}
+		err = w.keepLarge("large", 1<<30)
 	default:
 		err = errors.Join(w.keepLarge("large", 1<<30), w.keep("talk", 1000))
 	}

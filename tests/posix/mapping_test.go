@@ -12,7 +12,7 @@ import (
 )
 
 // What is stored to a shared mapping of a log changes history for nobody: not in the file, and not in what the kernel keeps of it. That
-// goes for logs that readers have past the daemon, and for archived ones, which the kernel keeps.
+// goes for plain logs and for archived ones.
 func TestStoresToAMappedLog(t *testing.T) {
 	m := newMount(t)
 	_, pinned := m.room()
