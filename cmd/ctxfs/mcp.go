@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -26,8 +27,8 @@ number of clients at http://ADDR/mcp (streamable HTTP), on loopback addresses on
 Resources: the files of the mount (ctxfs:///home/1000/agent/coder/session/fix-42/context/pack.md). Tools: sessions, pack, recall,
 open, history, append. Prompts: continue, recall.
 
-Other users of the host reach a loopback port too. So clients must send "Authorization: Bearer TOKEN"; the token is in a file that
-only you can read, which is made when it is not there.`,
+Other users of the host reach a loopback port too. So clients must send "Authorization: Bearer TOKEN"; the token is in a file of
+yours that only you can read, which is made when it is not there.`,
 		Example: "  ctxfs mcp\n  ctxfs mcp --http 127.0.0.1:7333", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			point, err := pickMount(mount)
@@ -92,26 +93,84 @@ func defaultTokenFile() string {
 	return filepath.Join(home, ".local/state/ctxfs/mcp-token")
 }
 
-// mcpToken reads the token, or makes one. A file that others may read is refused.
+// mcpToken reads the token, or makes one. A file that others may read is refused, and one that others made or could put there: they
+// know the token, and would do through the server what its user may.
 func mcpToken(file string) (string, error) {
-	st, err := os.Stat(file)
+	f, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, os.ErrNotExist) {
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			return "", err
-		}
-		token := rand.Text()
-		return token, os.WriteFile(file, []byte(token+"\n"), 0o600)
+		return newToken(file)
 	}
 	if err != nil {
 		return "", err
 	}
-	if st.Mode().Perm()&0o077 != 0 {
-		return "", fmt.Errorf("%s can be read by others (chmod 600 %s, and write another token)", file, file)
+	defer f.Close()
+	if err := privateToken(f); err != nil {
+		return "", err
 	}
-	data, err := os.ReadFile(file)
+	data, err := io.ReadAll(f)
+	if err != nil {
+		return "", err
+	}
 	token := strings.TrimSpace(string(data))
-	if err == nil && len(token) < 16 {
-		err = fmt.Errorf("%s: a token has 16 characters or more (remove the file, and one is made)", file)
+	if len(token) < 16 {
+		return "", fmt.Errorf("%s: a token has 16 characters or more (remove the file, and one is made)", file)
 	}
-	return token, err
+	return token, nil
+}
+
+func privateToken(f *os.File) error {
+	st, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !st.Mode().IsRegular():
+		return fmt.Errorf("%s is no regular file: name one with --token-file", f.Name())
+	case st.Mode().Perm()&0o077 != 0:
+		return fmt.Errorf("%s can be read by others (chmod 600 %s, and write another token)", f.Name(), f.Name())
+	}
+	if err := ownToken(f.Name(), st); err != nil {
+		return err
+	}
+	return ownTokenFolder(f.Name())
+}
+
+// newToken makes the file of a token, which must not be there: a link that somebody left is not followed.
+func newToken(file string) (string, error) {
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		return "", err
+	}
+	if err := ownTokenFolder(file); err != nil {
+		return "", err
+	}
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	token := rand.Text()
+	_, err = f.WriteString(token + "\n")
+	if err = errors.Join(err, f.Close()); err != nil {
+		return "", errors.Join(err, os.Remove(file))
+	}
+	return token, nil
+}
+
+// ownTokenFolder tells, by an error, that somebody else may put files into the folder of a token: sudo can leave XDG_RUNTIME_DIR as it
+// was, another user's.
+func ownTokenFolder(file string) error {
+	dir := filepath.Dir(file)
+	st, err := os.Stat(dir)
+	if err != nil {
+		return err
+	}
+	if sys, ok := st.Sys().(*syscall.Stat_t); ok && sys.Uid == 0 {
+		return nil
+	}
+	return ownToken(dir, st)
+}
+
+func ownToken(name string, st os.FileInfo) error {
+	if sys, ok := st.Sys().(*syscall.Stat_t); !ok || int(sys.Uid) != os.Getuid() {
+		return fmt.Errorf("%s is not yours (uid %d): name a file of your own with --token-file", name, os.Getuid())
+	}
+	return nil
 }
