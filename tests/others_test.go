@@ -25,6 +25,7 @@ func TestOthersMounts(t *testing.T) {
 		"root beside alice gc: 0", "root names alice's: 1", "bob mounts: 0", "alice imports: 0", "alice's sessions: 0", "alice's status: 0", "alice's mount: found",
 		"root upgrades: 11", "root upgrades alice's: 1", "as alice: found", "bob upgrades alice's: 1", "alice upgrades: 1", "65534", "root verifies: 0",
 		"root's store: found", "bob verifies: 0", "root asks alice's: 0",
+		"alice's, to root: found", "mend: runuser --pty -u nobody -- fusermount3 -uz", "not pwned",
 	} {
 		if !strings.Contains("\n"+out, "\n"+want+"\n") {
 			t.Errorf("it does not say %q", want)
@@ -32,6 +33,9 @@ func TestOthersMounts(t *testing.T) {
 	}
 	if strings.Contains(out, "\n0\n") {
 		t.Error("root ran alice's program")
+	}
+	if strings.Contains(out, "\nok ") || strings.Contains(out, "\nwarn ") || strings.Contains(out, "\nfail ") {
+		t.Error("it looks into alice's store, or a path became a line")
 	}
 	if t.Failed() {
 		t.Error(out)

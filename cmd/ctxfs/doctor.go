@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"ctxfs/internal/doctor"
 
@@ -65,7 +66,9 @@ func showFindings(cmd *cobra.Command, list []doctor.Finding, asJSON bool) error 
 		if f.Mend != "" {
 			mend = " -> " + f.Mend
 		}
-		fmt.Fprintf(out, "%-4s  %-11s  %s\n", f.Level, f.Check, printable(f.Text+mend))
+		// A path in it may look like another finding, or like what mends this one.
+		line := strings.ReplaceAll(printable(strings.ReplaceAll(f.Text, " -> ", ` -\x3e `)+mend), "\n", `\n`)
+		fmt.Fprintf(out, "%-4s  %-11s  %s\n", f.Level, f.Check, line)
 	}
 	if asJSON {
 		if err := printJSON(out, list); err != nil {

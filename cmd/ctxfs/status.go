@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -67,7 +66,7 @@ func showStatus(cmd *cobra.Command, points []string, asJSON bool) error {
 			fmt.Fprintln(out)
 		}
 		if !asJSON {
-			fmt.Fprint(out, text)
+			errs = append(errs, show(out, []byte(text)))
 		}
 		all = append(all, withNumbers(kv))
 	}
@@ -92,7 +91,7 @@ func oneStatus(point string) (map[string]string, string, error) {
 		err := mountError(point)
 		var data []byte
 		if err == nil {
-			data, err = os.ReadFile(filepath.Join(point, "status"))
+			data, err = mounts.ReadStatus(point)
 		}
 		said <- answer{data, err}
 	}()

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 
+	"ctxfs/internal/mounts"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -42,16 +44,17 @@ func (h *Host) fusermount() []Finding {
 	if err != nil {
 		return bad("apt-get install fuse3", "fusermount3 is not in PATH: ordinary users cannot mount")
 	}
+	word := mounts.Quote(path)
 	var st unix.Stat_t
 	var on unix.Statfs_t
 	if err := errors.Join(unix.Stat(path, &st), unix.Statfs(path, &on)); err != nil {
-		return bad("ls -l "+path, "%s: %v", path, err)
+		return bad("ls -l "+word, "%s: %v", path, err)
 	}
 	if st.Mode&unix.S_ISUID == 0 || st.Uid != 0 {
-		return bad(fmt.Sprintf("chown root %s && chmod u+s %s", path, path), "%s is not setuid root: ordinary users cannot mount", path)
+		return bad(fmt.Sprintf("chown root %s && chmod u+s %s", word, word), "%s is not setuid root: ordinary users cannot mount", path)
 	}
 	if on.Flags&unix.ST_NOSUID != 0 {
-		return bad("mount -o remount,suid "+filepath.Dir(path), "%s is on a file system that is mounted nosuid: ordinary users cannot mount", path)
+		return bad("mount -o remount,suid "+mounts.Quote(filepath.Dir(path)), "%s is on a file system that is mounted nosuid: ordinary users cannot mount", path)
 	}
 	return ok("%s", path)
 }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"ctxfs/internal/mounts"
 	"ctxfs/internal/record"
 	"ctxfs/internal/session"
 
@@ -95,7 +96,7 @@ func (s *store) quarantine() []Finding {
 		}
 	}
 	if n > 0 {
-		return warn("ls -l "+dir+" (and rm what is of no use)", "%s: %d pieces were refused, and are kept in quarantine", s.path, n)
+		return warn("ls -l "+mounts.Quote(dir)+" (and rm what is of no use)", "%s: %d pieces were refused, and are kept in quarantine", s.path, n)
 	}
 	return ok("%s: nothing is in quarantine", s.path)
 }

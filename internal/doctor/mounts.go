@@ -30,27 +30,42 @@ func (h *Host) lookAtMounts() []Finding {
 	if err != nil {
 		return named("mounts", fail("ls -l /proc/self/mountinfo", "%v", err))
 	}
-	answers := make([]chan asked, len(list))
-	for i, m := range list {
-		answers[i] = make(chan asked, 1)
-		go func() { answers[i] <- ask(m) }()
-	}
-	over := time.After(answerWait)
+	h.mounts = askAll(list, time.After(answerWait), ask)
 	var out []Finding
-	for i, m := range list {
-		a := asked{Mount: m, err: errHangs}
-		select {
-		case a = <-answers[i]:
-		case <-over:
-			over = time.After(0) // for all others too
-		}
-		h.mounts = append(h.mounts, a)
-		out = append(out, a.finding()...)
+	for _, a := range h.mounts {
+		out = append(out, a.finding(h.UID)...)
 	}
 	if len(list) == 0 {
 		out = ok("no ctxfs is mounted")
 	}
 	return named("mounts", out)
+}
+
+// askAll asks all at once, and gives what each has said when it is over.
+func askAll(list []mounts.Mount, over <-chan time.Time, ask func(mounts.Mount) asked) []asked {
+	answers := make([]chan asked, len(list))
+	for i, m := range list {
+		answers[i] = make(chan asked, 1)
+		go func() { answers[i] <- ask(m) }()
+	}
+	out := make([]asked, len(list))
+	late := false
+	for i, m := range list {
+		if !late {
+			select {
+			case out[i] = <-answers[i]:
+				continue
+			case <-over:
+				late = true
+			}
+		}
+		select { // what is there was said in time
+		case out[i] = <-answers[i]:
+		default:
+			out[i] = asked{Mount: m, err: errHangs}
+		}
+	}
+	return out
 }
 
 func named(check string, list []Finding) []Finding {
@@ -69,8 +84,10 @@ func ask(m mounts.Mount) asked {
 	return a
 }
 
-func (a asked) finding() []Finding {
+func (a asked) finding(uid int) []Finding {
 	switch {
+	case a.err == nil && !a.Believed(uid):
+		return ok("%s serves %s, as user %d says; to look into that: %sctxfs doctor", a.Point, a.Store, a.UID, a.AsOwner())
 	case a.err == nil:
 		return ok("%s serves %s", a.Point, a.Store)
 	case errors.Is(a.err, fs.ErrPermission):
@@ -83,13 +100,21 @@ func (a asked) finding() []Finding {
 	return fail(mounts.FreeCommand(a.Point), "%v", a.err)
 }
 
+// proc is a file in /proc of the process that a mount's status names by key, where that is one of the user's who mounted it; else
+// of no process.
+func (a asked) proc(key, file string) string {
+	pid, _ := a.Process(a.status[key]) // 0 where there is none
+	return fmt.Sprintf("/proc/%d/%s", pid, file)
+}
+
 // version compares the program that serves with this one, and with what stands where it was started from.
 func (h *Host) version(m asked) []Finding {
-	mend := "ctxfs upgrade " + m.Point
+	mend := m.AsOwner() + "ctxfs upgrade " + mounts.Quote(m.Point)
 	if is := m.status["version"]; is != h.Version {
 		return warn(mend, "%s is served by ctxfs %s, this is %s", m.Point, is, h.Version)
 	}
-	if exe, err := os.Readlink("/proc/" + m.status["pid"] + "/exe"); err == nil && strings.HasSuffix(exe, " (deleted)") {
+	exe, err := os.Readlink(m.proc("pid", "exe"))
+	if err == nil && strings.HasSuffix(exe, " (deleted)") {
 		return warn(mend, "%s is served by a program that is no more: %s", m.Point, strings.TrimSuffix(exe, " (deleted)"))
 	}
 	return ok("%s is served by this version, %s", m.Point, h.Version)
@@ -100,7 +125,7 @@ const enoughFiles = 4096
 
 // openFiles looks at the daemon's RLIMIT_NOFILE (proc_pid_limits(5)).
 func (h *Host) openFiles(m asked) []Finding {
-	data, err := os.ReadFile("/proc/" + m.status["worker"] + "/limits")
+	data, err := os.ReadFile(m.proc("worker", "limits")) // #nosec G304 -- of the kernel's
 	if err != nil {
 		return ok("%s: the limits of its daemon are not to be seen", m.Point)
 	}

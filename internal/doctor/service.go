@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"ctxfs/internal/mounts"
 )
 
-// cgroup is where a process is in the unified hierarchy (cgroups(7)), "" when it is not to be seen.
-func cgroup(pid string) string {
-	data, err := os.ReadFile("/proc/" + pid + "/cgroup") // #nosec G304 -- of the kernel's
+// cgroup is where a process is in the unified hierarchy (cgroups(7)), by its file in /proc; "" when it is not to be seen.
+func cgroup(file string) string {
+	data, err := os.ReadFile(file) // #nosec G304 -- of the kernel's
 	if err != nil {
 		return ""
 	}
@@ -27,7 +29,7 @@ func cgroup(pid string) string {
 func show(user bool, unit string) map[string]string {
 	ctx, cancel := context.WithTimeout(context.Background(), answerWait)
 	defer cancel()
-	args := []string{"show", "-p", "LoadState,ActiveState,SubState,Result,UnitFileState,Restart,FileDescriptorStoreMax,NFileDescriptorStore", unit}
+	args := []string{"show", "-p", "LoadState,ActiveState,SubState,Result,UnitFileState,Restart,FileDescriptorStoreMax,NFileDescriptorStore", "--", unit}
 	if user {
 		args = append([]string{"--user"}, args...)
 	}
@@ -46,18 +48,21 @@ func show(user bool, unit string) map[string]string {
 
 // service looks whether the daemon is systemd's, and whether that holds its descriptors: then it is not missed when it dies.
 func (h *Host) service(m asked) []Finding {
-	path := cgroup(m.status["pid"])
+	path := cgroup(m.proc("pid", "cgroup"))
 	unit := filepath.Base(path)
 	if !strings.HasSuffix(unit, ".service") || strings.HasPrefix(unit, "user@") {
 		return ok("%s is not systemd's: ctxfs mount serves it again if it dies", m.Point)
 	}
 	user := strings.Contains(path, "/user@")
+	if user && m.UID != h.UID { // one's own systemd would be asked
+		return ok("%s is of user %d's %s", m.Point, m.UID, unit)
+	}
 	kv := show(user, unit)
 	most, _ := strconv.Atoi(kv["FileDescriptorStoreMax"]) // 0 where there is none
 	held, _ := strconv.Atoi(kv["NFileDescriptorStore"])
-	edit := "systemctl edit " + unit
+	edit := "systemctl edit -- " + mounts.Quote(unit)
 	if user {
-		edit = "systemctl --user edit " + unit
+		edit = "systemctl --user edit -- " + mounts.Quote(unit)
 	}
 	switch {
 	case kv == nil:
@@ -67,7 +72,7 @@ func (h *Host) service(m asked) []Finding {
 	case most == 0:
 		return warn(edit+" (FileDescriptorStoreMax=256)", "%s: systemd holds no descriptors of %s: a supervisor that dies takes the mount with it", m.Point, unit)
 	case held == 0:
-		return warn("systemctl restart "+unit, "%s: systemd holds nothing of %s yet", m.Point, unit)
+		return warn("systemctl restart -- "+mounts.Quote(unit), "%s: systemd holds nothing of %s yet", m.Point, unit)
 	case kv["Restart"] == "no":
 		return warn(edit+" (Restart=on-failure)", "%s: %s is not started again when it fails", m.Point, unit)
 	}
@@ -96,7 +101,7 @@ const leastMemory = 256 << 20
 
 // memory looks at what the daemon's cgroup may have, and whether the kernel had to kill for it.
 func (h *Host) memory(m asked) []Finding {
-	path := cgroup(m.status["worker"])
+	path := cgroup(m.proc("worker", "cgroup"))
 	if path == "" {
 		return ok("%s: the limits of its daemon are not to be seen", m.Point)
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 	"ctxfs/internal/verify"
 
@@ -20,11 +21,12 @@ import (
 // store is one store of the host.
 type store struct {
 	path  string
+	word  string // the path in a command
 	uid   int    // of who asks
 	point string // where it is mounted, "" when nowhere
 }
 
-// stores are those that were named, and those of mounts.
+// stores are those that were named, and those of mounts that are the caller's or root's.
 func (h *Host) stores() []*store {
 	var out []*store
 	add := func(path, point string) {
@@ -34,12 +36,15 @@ func (h *Host) stores() []*store {
 				return
 			}
 		}
-		out = append(out, &store{path: path, uid: h.UID, point: point})
+		out = append(out, &store{path: path, word: mounts.Quote(path), uid: h.UID, point: point})
 	}
 	for _, p := range h.Stores {
 		add(p, "")
 	}
 	for _, m := range h.mounts {
+		if !m.Believed(h.UID) { // who looks would open, and be told to change, what another chose
+			continue
+		}
 		if m.status != nil || slices.Contains(h.Stores, m.Store) {
 			add(m.Store, m.Point)
 		}
@@ -77,7 +82,7 @@ func (s *store) checks() []check {
 func (s *store) permissions() []Finding {
 	var st unix.Stat_t
 	if err := unix.Stat(s.path, &st); err != nil {
-		return fail("ls -ld "+s.path, "%s: %v", s.path, err)
+		return fail("ls -ld "+s.word, "%s: %v", s.path, err)
 	}
 	mode := "700"
 	if st.Uid == 0 {
@@ -87,13 +92,13 @@ func (s *store) permissions() []Finding {
 	case st.Mode&unix.S_IFMT != unix.S_IFDIR:
 		return fail("choose another with --store", "%s is no folder", s.path)
 	case s.uid != 0 && int(st.Uid) != s.uid:
-		return fail("choose your own with --store, or: chown -R "+strconv.Itoa(s.uid)+" "+s.path, "%s belongs to user %d", s.path, st.Uid)
+		return fail("choose your own with --store, or: chown -R "+strconv.Itoa(s.uid)+" "+s.word, "%s belongs to user %d", s.path, st.Uid)
 	case st.Mode&0o022 != 0:
-		return fail("chmod "+mode+" "+s.path, "%s: others may write to it (mode %o)", s.path, st.Mode&0o7777)
+		return fail("chmod "+mode+" "+s.word, "%s: others may write to it (mode %o)", s.path, st.Mode&0o7777)
 	case st.Mode&0o700 != 0o700:
-		return fail("chmod "+mode+" "+s.path, "%s: its owner may not use it (mode %o)", s.path, st.Mode&0o7777)
+		return fail("chmod "+mode+" "+s.word, "%s: its owner may not use it (mode %o)", s.path, st.Mode&0o7777)
 	case st.Mode&0o044 != 0 || st.Uid != 0 && st.Mode&0o011 != 0:
-		return warn("chmod "+mode+" "+s.path, "%s: others can look into it (mode %o)", s.path, st.Mode&0o7777)
+		return warn("chmod "+mode+" "+s.word, "%s: others can look into it (mode %o)", s.path, st.Mode&0o7777)
 	}
 	if out := s.homes(st.Uid); out != nil {
 		return out
@@ -105,7 +110,7 @@ func (s *store) permissions() []Finding {
 func (s *store) homes(owner uint32) []Finding {
 	entries, err := os.ReadDir(filepath.Join(s.path, "home"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fail("ls -la "+s.path, "%v", err)
+		return fail("ls -la "+s.word, "%v", err)
 	}
 	var out []Finding
 	for _, e := range entries {
@@ -119,7 +124,7 @@ func (s *store) homes(owner uint32) []Finding {
 		dir := filepath.Join(s.path, "home", e.Name())
 		var st unix.Stat_t
 		if err := unix.Lstat(dir, &st); err == nil && uint64(st.Uid) != uid {
-			out = append(out, fail(fmt.Sprintf("chown -R %d %s", uid, dir), "%s belongs to user %d: its user has no part in it", dir, st.Uid)...)
+			out = append(out, fail(fmt.Sprintf("chown -R %d %s", uid, mounts.Quote(dir)), "%s belongs to user %d: its user has no part in it", dir, st.Uid)...)
 		}
 	}
 	return out
@@ -137,13 +142,13 @@ func (s *store) writable() []Finding {
 	}
 	switch {
 	case errors.Is(err, unix.ENOSPC):
-		return fail("ctxfs gc --store "+s.path, "%s: the disk is full", s.path)
+		return fail("ctxfs gc --store "+s.word, "%s: the disk is full", s.path)
 	case errors.Is(err, unix.EDQUOT):
-		return fail("ctxfs gc --store "+s.path+", or ask for more", "%s: the quota is used up", s.path)
+		return fail("ctxfs gc --store "+s.word+", or ask for more", "%s: the quota is used up", s.path)
 	case errors.Is(err, unix.EROFS):
-		return fail("mount -o remount,rw "+s.path, "%s: the file system is read-only", s.path)
+		return fail("mount -o remount,rw "+s.word, "%s: the file system is read-only", s.path)
 	case err != nil:
-		return fail("ls -ld "+s.path, "%s: it cannot be written to: %v", s.path, err)
+		return fail("ls -ld "+s.word, "%s: it cannot be written to: %v", s.path, err)
 	}
 	return ok("%s can be written to", s.path)
 }
@@ -154,9 +159,9 @@ const littleBytes = 256 << 20
 func (s *store) space() []Finding {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.path, &st); err != nil {
-		return fail("df "+s.path, "%s: %v", s.path, err)
+		return fail("df "+s.word, "%s: %v", s.path, err)
 	}
-	return room(s.path, st, littleBytes, "ctxfs gc --store "+s.path)
+	return room(s.path, st, littleBytes, "ctxfs gc --store "+s.word)
 }
 
 // lock tells who holds the store (proc_locks(5)): trying to take the lock could keep a daemon from it that starts just then.
@@ -187,7 +192,7 @@ func (s *store) lock() []Finding {
 func (s *store) content() []Finding {
 	st, err := session.Open(s.path, session.Options{ReadOnly: true})
 	if err != nil {
-		return fail("ctxfs verify --store "+s.path, "%v", err)
+		return fail("ctxfs verify --store "+s.word, "%v", err)
 	}
 	return s.verified(st)
 }
@@ -208,7 +213,7 @@ func (s *store) verified(st *session.Store) []Finding {
 	case <-time.After(verifyWait):
 		late = true
 	}
-	mend := "ctxfs verify --store " + s.path
+	mend := "ctxfs verify --store " + s.word
 	switch {
 	case late:
 		return ok("%s: it is too large to be read in %v: %s reads all of it", s.path, verifyWait, mend)
