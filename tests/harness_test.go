@@ -34,8 +34,8 @@ func testMain(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	for _, name := range []string{"CTXFS_CONFIG", "XDG_CONFIG_HOME"} { // this host's settings are not the tests'
-		if err := os.Setenv(name, filepath.Join(dir, "none")); err != nil {
+	for name, to := range map[string]string{"CTXFS_CONFIG": os.DevNull, "XDG_CONFIG_HOME": filepath.Join(dir, "none")} { // this host's settings are not the tests'
+		if err := os.Setenv(name, to); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			return 1
 		}

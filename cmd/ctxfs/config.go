@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -44,9 +45,7 @@ func showSettings(cmd *cobra.Command, only string, changed, asJSON bool) error {
 	}
 	files, wrong := readSettings(root)
 	list, err := effectiveSettings(root, files)
-	if wrong == nil {
-		wrong = err
-	}
+	wrong = errors.Join(wrong, err)
 	shown := []effective{}
 	for _, e := range list {
 		if (only == "" || e.Section == only) && (!changed || e.From != fromDefault) {
@@ -74,17 +73,15 @@ func printSettings(w io.Writer, list []effective, asJSON bool) error {
 	return t.Flush()
 }
 
-// effectiveSettings gives all settings, and the first value that is wrong.
+// effectiveSettings gives all settings, and which values are wrong, each by itself.
 func effectiveSettings(root *cobra.Command, files []settingsFile) (list []effective, wrong error) {
+	var errs []error
 	list = []effective{lookup(files, "", storeKey, defaultStore()), lookup(files, "", pointKey, "")}
 	eachSetting(root, func(c *cobra.Command, f *pflag.Flag) {
 		e := lookup(files, section(c), f.Name, shownDefault(f))
-		if err := setFlag(c.Flags(), e); err != nil && wrong == nil {
-			wrong = err
-		}
-		list = append(list, e)
+		list, errs = append(list, e), append(errs, wrongValue(c, e))
 	})
-	return list, wrong
+	return list, errors.Join(errs...)
 }
 
 // eachSetting visits the flags that are settings, a command after the other.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,8 +41,10 @@ Exit codes: 0 nothing fails, 1 something does.`,
 // host is this host as its settings say, as far as they can be read.
 func host(root *cobra.Command, store string) (doctor.Host, error) {
 	files, wrong := readSettings(root)
-	if _, err := effectiveSettings(root, files); wrong == nil {
-		wrong = err
+	_, err := effectiveSettings(root, files)
+	wrong = errors.Join(wrong, err)
+	for _, f := range files {
+		wrong = errors.Join(wrong, f.unread)
 	}
 	if store == "" {
 		store = lookup(files, "", storeKey, defaultStore()).Value

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -73,11 +74,26 @@ func applySettings(cmd *cobra.Command) error {
 			}
 		}
 	}
+	return setFlags(cmd, files)
+}
+
+// setFlags sets the flags of a command that the command line says nothing of.
+func setFlags(cmd *cobra.Command, files []settingsFile) error {
+	fresh, _, err := newRoot(cmd.Root().Name()).Find(strings.Fields(section(cmd)))
+	if err != nil {
+		return err
+	}
 	var errs []error
 	for _, key := range knownSettings(cmd.Root())[section(cmd)] {
-		if f := cmd.Flags().Lookup(key); f != nil && !f.Changed {
-			errs = append(errs, setFlag(cmd.Flags(), lookup(files, section(cmd), key, "")))
+		e := lookup(files, section(cmd), key, "")
+		if f := cmd.Flags().Lookup(key); f == nil || f.Changed || e.From == fromDefault {
+			continue
 		}
+		err := wrongValue(fresh, e)
+		if err == nil {
+			err = setFlag(cmd.Flags(), e)
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
 }
@@ -87,17 +103,40 @@ func toleratesSettings(cmd *cobra.Command) bool {
 	return slices.Contains([]string{"", "config", "doctor", "umount", "version", "help", "gen man", "gen"}, section(cmd)) || cmd.Parent() != nil && cmd.Parent().Name() == "completion"
 }
 
-func setFlag(flags *pflag.FlagSet, e effective) error {
+// wrongValue tells why a value cannot be, and whose line it is: c, which has no other flag set, says so of it. It leaves c as it was.
+func wrongValue(c *cobra.Command, e effective) error {
 	if e.From == fromDefault {
 		return nil
 	}
+	err := setFlag(c.Flags(), e)
+	if err == nil && c.PreRunE != nil {
+		err = c.PreRunE(c, nil)
+	}
+	f := c.Flags().Lookup(e.Key)
+	if list, ok := f.Value.(pflag.SliceValue); ok {
+		return named(e, errors.Join(err, list.Replace(nil)))
+	}
+	return named(e, errors.Join(err, f.Value.Set(f.DefValue)))
+}
+
+// named puts where a value comes from before what is wrong with it.
+func named(e effective, err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{fmt.Sprintf("%s: %v", e.origin(), err)}
+}
+
+// setFlag gives a flag a value. It is none of the command line's: what flags exclude each other there is another question.
+func setFlag(flags *pflag.FlagSet, e effective) error {
 	if e.Section == "mount" && e.Key == "options" {
 		if err := onlyKernel(e.Value); err != nil {
-			return usageError{fmt.Sprintf("%s: %v", e.origin(), err)}
+			return err
 		}
 	}
 	if err := flags.Set(e.Key, e.Value); err != nil {
-		return usageError{fmt.Sprintf("%s: %v", e.origin(), err)}
+		return err
 	}
+	flags.Lookup(e.Key).Changed = false
 	return nil
 }

@@ -39,10 +39,8 @@ left out, and told on stderr; docs/import.md has the fields that come back when 
 In a mount an event of the session, context.exported, tells that it was written.`,
 		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar\n  ctxfs session export . --format openai | jq '.messages | length'\n  ctxfs session export . --format markdown | less\n  ctxfs session export . --format otel -o /var/log/otel/fix-42.jsonl",
 		Args:    exactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error { return checkForm(form) },
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := checkForm(form); err != nil {
-				return err
-			}
 			if content && form != "otel" {
 				return usageError{"--content is for --format otel: other forms are of what was said"}
 			}

@@ -69,6 +69,7 @@ type gcFlags struct {
 	storeFlags
 	dry, asJSON bool
 	after       string
+	rest        time.Duration // what after says
 	textfile    string
 	log         logFlags
 }
@@ -85,7 +86,8 @@ mount, which it asks for what only the daemon may do, and can be killed at any p
 Exit codes: 0 done, 1 a part failed (the rest is done), 10 another gc works on the store or it is being copied, 12 there is
 no such store.`,
 		Example: "  ctxfs gc --dry-run\n  ctxfs gc --store /var/lib/ctxfs --json\n  17 4 * * * ctxfs gc --archive-after 90d     (crontab)\n  ctxfs gc --textfile /var/lib/prometheus/node-exporter/ctxfs-gc.prom", Args: exactArgs(0),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.measured(cmd) },
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return f.measured(cmd) },
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVarP(&f.dry, "dry-run", "n", false, "print the plan with sizes and reasons, do nothing")
@@ -94,6 +96,19 @@ no such store.`,
 	f.log.add(cmd.Flags(), "warn")
 	cmd.Flags().StringVar(&f.textfile, "textfile", "", "write what was done to this file, for the textfile collector of Prometheus' node_exporter (see docs/metrics.md)")
 	return cmd
+}
+
+// check looks at what the flags say.
+func (f *gcFlags) check() error {
+	if f.after != "" {
+		policy, err := session.ParsePolicy([]byte("archive_after=" + f.after))
+		if err != nil {
+			return usageError{"--archive-after: " + err.Error()}
+		}
+		f.rest = policy.ArchiveAfter
+	}
+	_, err := f.log.logger()
+	return err
 }
 
 // measured runs gc, and writes the file that tells of it, whatever became of it. Another gc that works tells of itself.
@@ -121,14 +136,7 @@ func (f *gcFlags) measured(cmd *cobra.Command) error {
 }
 
 func (f *gcFlags) run(cmd *cobra.Command, g *metrics.GC) error {
-	opt := gc.Options{Now: time.Now()}
-	if f.after != "" {
-		policy, err := session.ParsePolicy([]byte("archive_after=" + f.after))
-		if err != nil {
-			return usageError{err.Error()}
-		}
-		opt.ArchiveAfter = policy.ArchiveAfter
-	}
+	opt := gc.Options{Now: time.Now(), ArchiveAfter: f.rest}
 	store, err := f.open()
 	if err != nil {
 		return err

@@ -40,7 +40,8 @@ straight into the store.`,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		PreRunE: func(*cobra.Command, []string) error { return f.check() },
+		RunE:    func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
 	}
 	f.add(cmd)
 	cmd.Flags().StringVar(&f.agent, "agent", "", "agent that gets the sessions (default: the name of the format)")
@@ -57,14 +58,19 @@ type imported struct {
 	Report  importer.Report `json:"report"`
 }
 
+func (f *importFlags) check() error {
+	if f.format == "" {
+		return nil
+	}
+	if err := importer.Known(importer.Format(f.format)); err != nil {
+		return usageError{"--format: " + err.Error()}
+	}
+	return nil
+}
+
 func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 	if f.session != "" && len(files) > 1 {
 		return usageError{"--session names one session, for one FILE"}
-	}
-	if f.format != "" {
-		if err := importer.Known(importer.Format(f.format)); err != nil {
-			return usageError{"--format: " + err.Error()}
-		}
 	}
 	to, err := f.target()
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"ctxfs/internal/context/token"
 	"ctxfs/internal/metrics"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
@@ -50,12 +51,14 @@ From /etc/fstab or mount(8): the store is the source, and -o takes allow_other, 
 sync=close, log_reads=passthrough, quota=SIZE, quota_files=N, metrics=ADDR and the usual options of mount(8).`,
 		Example: "  ctxfs mount /ctx\n  ctxfs mount ~/ctx --background --budget 8000\n  ctxfs mount /ctx --metrics 127.0.0.1:9750\n  mount -t ctxfs /var/lib/ctxfs /ctx -o allow_other",
 		Args:    exactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if err := m.readOptions(); err != nil {
 				return err
 			}
-			return m.run(cmd, args[0])
+			_, err := m.log.logger()
+			return err
 		},
+		RunE: func(cmd *cobra.Command, args []string) error { return m.run(cmd, args[0]) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&m.store, "store", "", "directory of the store (default "+defaultStoreText+")")
@@ -123,6 +126,9 @@ func (m *mountFlags) readOptions() error {
 	}
 	if m.budget <= 0 || m.budget > session.MaxBudget {
 		return usageError{fmt.Sprintf("a budget is a number of tokens from 1 to %d, not %d", session.MaxBudget, m.budget)}
+	}
+	if m.tokenizer != "" && !slices.Contains(token.Names(), m.tokenizer) {
+		return usageError{fmt.Sprintf("--tokenizer is one of %s, not %q", strings.Join(token.Names(), ", "), m.tokenizer)}
 	}
 	if m.store == "" {
 		m.store = defaultStore()

@@ -30,7 +30,7 @@ is the session's directory under a mountpoint, or in a store, mounted or not.
 --explain shows the window as a bar, what each part takes of the budget, and why it is in or out. On a terminal that is in
 colour, unless NO_COLOR is set.`,
 		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items\n  ctxfs pack . --budget 4000 --explain\n  ctxfs pack . --explain --color always | less -R", Args: exactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
 			if opt.Budget < 0 || opt.Budget > session.MaxBudget || opt.At < 0 {
 				return usageError{fmt.Sprintf("--budget is a number of tokens up to %d, --at a record's number", session.MaxBudget)}
 			}
@@ -39,6 +39,10 @@ colour, unless NO_COLOR is set.`,
 			} else if opt.Target != "" && !slices.Contains(pack.Targets(), opt.Target) {
 				return usageError{fmt.Sprintf("--target is one of %s", strings.Join(pack.Targets(), ", "))}
 			}
+			_, err := colour.paint(cmd.OutOrStdout())
+			return err
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			ink, err := colour.paint(cmd.OutOrStdout())
 			if err != nil {
 				return err

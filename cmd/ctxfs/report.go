@@ -27,10 +27,13 @@ func newReport() *cobra.Command {
 it and why, what tool outputs take in the log and in the window, and when it was compacted. SESSION-PATH is the session's
 directory under a mountpoint, or in a store, mounted or not.`,
 		Example: "  ctxfs report . -o report.html\n  ctxfs report /ctx/home/1000/agent/coder/session/fix-42 --budget 8000 --steps 200 -o report.html", Args: exactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if steps < 1 || steps > 2000 || opt.Budget < 0 || opt.Budget > session.MaxBudget {
 				return usageError{fmt.Sprintf("--steps is a number from 1 to 2000, --budget one of tokens up to %d", session.MaxBudget)}
 			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" && isTerminal(cmd.OutOrStdout()) {
 				return usageError{"a page of HTML says little on a terminal: name a file for it, -o report.html"}
 			}

@@ -41,7 +41,12 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newMount(), newUmount(), newUpgrade(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newWatch(), newGC(), newVerify(), newMCP(), newReport(), newTop(), newVersion())
 	root.AddCommand(newConfig(), newDoctor(), newGen())
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return applySettings(cmd) }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmd.ValidateFlagGroups(); err != nil { // which cobra asks too, later, and its error is none of a command line
+			return usageError{err.Error()}
+		}
+		return applySettings(cmd)
+	}
 	return root
 }
 

@@ -69,7 +69,7 @@ func setup(env *testscript.Env) error {
 			return err
 		}
 	}
-	return errors.Join(os.Mkdir(mnt, 0o755), os.MkdirAll(env.Getenv("HOME"), 0o755))
+	return errors.Join(os.Mkdir(mnt, 0o755), os.MkdirAll(env.Getenv("HOME"), 0o755), os.WriteFile(env.Getenv("CTXFS_CONFIG"), nil, 0o644))
 }
 
 func mustGetwd() string {

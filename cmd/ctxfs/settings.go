@@ -17,8 +17,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// systemConfig is the host's file of settings, unless CTXFS_CONFIG names another.
-const systemConfig = "/etc/ctxfs/config"
+// The host's file of settings, and the variable that names another.
+const (
+	systemConfig = "/etc/ctxfs/config"
+	configEnv    = "CTXFS_CONFIG"
+)
 
 // Settings that are no flag of one command: the default store, and the mount that commands work on. They reach who asks for them by
 // the environment.
@@ -30,13 +33,13 @@ const (
 // settingsFile is a file of settings as it was read.
 type settingsFile struct {
 	path     string
-	there    bool
+	unread   error // why it was passed over: it is in a home that is another user's
 	settings []config.Setting
 }
 
 // configFiles gives the user's file and the host's, in the order in which they count.
 func configFiles() []string {
-	system := os.Getenv("CTXFS_CONFIG")
+	system := os.Getenv(configEnv)
 	if system == "" {
 		system = systemConfig
 	}
@@ -55,32 +58,40 @@ func readSettings(root *cobra.Command) ([]settingsFile, error) {
 	known := knownSettings(root)
 	paths := configFiles()
 	for i, path := range paths {
-		f := settingsFile{path: path}
-		data, owner, err := readTrusted(path)
-		roots := i == len(paths)-1 && owner == 0 && os.Geteuid() != 0
-		if errors.Is(err, fs.ErrNotExist) {
-			files = append(files, f)
-			continue
-		}
-		f.there = true
-		if err != nil {
-			errs = append(errs, err)
-		}
-		parsed, err := config.Parse(data)
-		errs = append(errs, prefixed(path, err)...)
-		for _, s := range parsed {
-			if err := unknownSetting(known, s); err != nil {
-				errs = append(errs, fmt.Errorf("%s: line %d: %w", path, s.Line, err))
-				continue
-			}
-			if roots && hasOnePlace(s.Section, s.Key) {
-				continue
-			}
-			f.settings = append(f.settings, s)
-		}
-		files = append(files, f)
+		f, wrong := readFile(path, i == len(paths)-1, known)
+		files, errs = append(files, f), append(errs, wrong...)
 	}
 	return files, errors.Join(errs...)
+}
+
+// readFile reads a file, the host's or the user's own. The user's may not be there, the host's neither, unless it was named.
+func readFile(path string, host bool, known map[string][]string) (f settingsFile, wrong []error) {
+	f.path = path
+	data, owner, err := readTrusted(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && host && path == os.Getenv(configEnv):
+		return f, []error{fmt.Errorf("%s, which %s names, is not there", path, configEnv)}
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, unix.ENOTDIR) && !host:
+		return f, nil
+	case errors.Is(err, fs.ErrPermission) && !host: // of who became another user, and kept HOME
+		f.unread = err
+		return f, nil
+	case err != nil:
+		wrong = append(wrong, err)
+	}
+	parsed, err := config.Parse(data)
+	wrong = append(wrong, prefixed(path, err)...)
+	for _, s := range parsed {
+		if err := unknownSetting(known, s); err != nil {
+			wrong = append(wrong, fmt.Errorf("%s: line %d: %w", path, s.Line, err))
+			continue
+		}
+		if host && owner == 0 && os.Geteuid() != 0 && hasOnePlace(s.Section, s.Key) {
+			continue
+		}
+		f.settings = append(f.settings, s)
+	}
+	return f, wrong
 }
 
 // hasOnePlace tells settings that name a place which not every user of a host can have: in the host's file they are root's.
@@ -157,7 +168,7 @@ func eachCommand(root *cobra.Command, visit func(*cobra.Command)) {
 // isHabit tells flags that can stand in a file from those that say what one call is about, how its output is to be read, or yes.
 func isHabit(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{
-		"after", "at", "content", "cwd", "dry-run", "each-line", "fake", "file", "filter", "follow", "from", "group", "help", "id", "json", "lazy", "list", "model", "mount",
+		"after", "at", "content", "cwd", "dry-run", "each-line", "explain", "fake", "file", "filter", "follow", "from", "group", "help", "id", "json", "lazy", "list", "model", "mount",
 		"native-id", "no-event", "once", "output", "query", "repair", "session", "share", "store", "temp", "version", "yes",
 	}, f.Name)
 }

@@ -60,7 +60,7 @@ func TestExampleIsWhole(t *testing.T) {
 
 // No two settings have one variable, and none is one that ctxfs uses itself.
 func TestEnvNames(t *testing.T) {
-	taken := map[string]string{"CTXFS_CONFIG": "itself", readyEnv: "itself", workerEnv: "itself", renewEnv: "itself"}
+	taken := map[string]string{configEnv: "itself", readyEnv: "itself", workerEnv: "itself", renewEnv: "itself"}
 	for section, keys := range knownSettings(newRoot("ctxfs")) {
 		for _, key := range keys {
 			name := envName(section, key)
@@ -81,15 +81,15 @@ func TestEnvNames(t *testing.T) {
 func TestPrecedence(t *testing.T) {
 	home, system := t.TempDir(), filepath.Join(t.TempDir(), "config")
 	t.Setenv("XDG_CONFIG_HOME", home)
-	t.Setenv("CTXFS_CONFIG", system)
+	t.Setenv(configEnv, system)
 	t.Setenv("CTXFS_STORE", "")
 	user := filepath.Join(home, "ctxfs", "config")
 	if err := os.Mkdir(filepath.Dir(user), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	for file, text := range map[string]string{
-		system: "store = /host\n[mount]\nbudget = 1\nquota = 1G\ntokenizer = host\nsync = close\noptions = nosuid,nodev\n",
-		user:   "store = /user\n[mount]\nbudget = 2\nquota = 2G\ntokenizer = user\n",
+		system: "store = /host\n[mount]\nbudget = 1\nquota = 1G\ntokenizer = r50k_base\nsync = close\noptions = nosuid,nodev\n",
+		user:   "store = /user\n[mount]\nbudget = 2\nquota = 2G\ntokenizer = p50k_base\n",
 	} {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -113,10 +113,19 @@ func TestPrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"budget": "4", "quota": "3G", "tokenizer": "user", "sync": "close", "store": "/user", "options": "[nosuid,nodev]", "quota-files": "0",
+		"budget": "4", "quota": "3G", "tokenizer": "p50k_base", "sync": "close", "store": "/user", "options": "[nosuid,nodev]", "quota-files": "0",
 	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
 	}
+}
+
+// No setting stands in the way of a flag of the command line: `explain` of [pack] would be one that `pack --json` is refused for.
+func TestSettingsExcludeNothing(t *testing.T) {
+	eachSetting(newRoot("ctxfs"), func(c *cobra.Command, f *pflag.Flag) {
+		if with := f.Annotations["cobra_annotation_mutually_exclusive"]; len(with) > 0 {
+			t.Errorf("%s of [%s] excludes %q", f.Name, section(c), with)
+		}
+	})
 }

@@ -36,6 +36,7 @@ Keys: q leaves; up, down, PgUp, PgDn, Home and End move; s changes the order (ac
 the filter, Esc drops it. docs/look.md tells what the columns say.`,
 		Example: "  ctxfs top\n  ctxfs top --sort tokens --filter coder/\n  ctxfs top --once\n  ctxfs top --json --interval 0 | jq 'select(.pack == \"stale\").session'",
 		Args:    exactArgs(0),
+		PreRunE: func(cmd *cobra.Command, _ []string) error { return f.check(cmd.OutOrStdout()) },
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fl := cmd.Flags()
@@ -59,13 +60,6 @@ func (f *topFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	if !isTerminal(out) || !isTerminal(os.Stdin) || os.Getenv("TERM") == "dumb" {
-		f.once = true
-	}
-	f.once = f.once || f.asJSON
-	if err := f.check(); err != nil {
-		return err
-	}
 	point, err := pickMount(f.mount)
 	if err != nil {
 		return err
@@ -84,7 +78,15 @@ func (f *topFlags) run(cmd *cobra.Command) error {
 	return topTable(out, rows, ink)
 }
 
-func (f *topFlags) check() error {
+// check looks at what the flags say, for that output.
+func (f *topFlags) check(out io.Writer) error {
+	if !isTerminal(out) || !isTerminal(os.Stdin) || os.Getenv("TERM") == "dumb" {
+		f.once = true
+	}
+	f.once = f.once || f.asJSON
+	if _, err := f.colour.paint(out); err != nil {
+		return err
+	}
 	if !slices.Contains(top.Orders(), top.Order(f.order)) {
 		return usageError{fmt.Sprintf("--sort is one of activity, tokens, size and name, not %q", f.order)}
 	}
