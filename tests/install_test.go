@@ -177,7 +177,7 @@ func TestFstab(t *testing.T) {
 	dest := installation(t, "BINDIR="+filepath.Dir(program))
 	out := script(t, nil, "unshare", "--mount", "--propagation", "private", "testdata/install/fstab", dest, t.TempDir())
 	for _, want := range []string{
-		"ctxfs: 4000 rw,nosuid,nodev", "fuse.ctxfs: 5000", "fstab: 6000", "again: 1", "sloppy: 7000", "unknown: 1", "fake: no mount", "left: 0",
+		"ctxfs: 4000 rw,nosuid,nodev", "fuse.ctxfs: 5000", "fstab: 6000", "again: 1", "sloppy: 7000", "unknown: 1", "read-only, sloppy: 1 0", "usual: 32000", "fake: no mount", "left: 0",
 	} {
 		if !strings.Contains("\n"+out, "\n"+want) {
 			t.Errorf("it does not say %q:\n%s", want, out)

@@ -166,6 +166,10 @@ func (m *mountFlags) option(o string) error {
 		m.space.Files, err = strconv.ParseInt(value, 10, 64)
 	case "dev", "nodev", "suid", "nosuid", "exec", "noexec":
 		m.kernel = append(m.kernel, o)
+	case "async":
+		m.sync = syncAsked
+	case "ro": // also where unknown options are passed over: who asked for it did not want to write
+		return usageError{"-o ro: a ctxfs cannot be mounted read-only"}
 	case "remount":
 		return usageError{"-o remount: what a mount is cannot be changed while it runs (unmount, and mount again)"}
 	default:
@@ -181,7 +185,8 @@ func (m *mountFlags) option(o string) error {
 
 // passedOver tells whether an option is for mount(8) or for those who read fstab(5), and none for a file system.
 func passedOver(key string) bool {
-	return slices.Contains([]string{"", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "default_permissions", "atime", "noatime", "relatime"}, key) ||
+	return slices.Contains([]string{"", "rw", "defaults", "auto", "noauto", "user", "nouser", "users", "_netdev", "nofail", "owner", "group", "default_permissions",
+		"atime", "noatime", "relatime", "norelatime", "strictatime", "nostrictatime", "diratime", "nodiratime", "lazytime", "nolazytime", "iversion", "noiversion", "silent", "loud"}, key) ||
 		strings.HasPrefix(key, "x-") || strings.HasPrefix(key, "X-") || strings.HasPrefix(key, "comment")
 }
 

@@ -116,15 +116,16 @@ func TestMountHelperArgs(t *testing.T) {
 }
 
 func TestReadOptions(t *testing.T) {
-	m := mountFlags{budget: 100, sync: syncAsked, options: []string{"rw", "sync", "nosuid", "dev", "allow_other", "budget=4000", "tokenizer=cl100k_base", "store=/s", "x-gvfs-hide", "comment=mine", "noauto"}}
+	m := mountFlags{budget: 100, sync: syncAsked, reads: readsDirect, options: []string{"rw", "sync", "nosuid", "dev", "allow_other", "budget=4000", "tokenizer=cl100k_base", "store=/s", "x-gvfs-hide", "comment=mine", "noauto",
+		"nodiratime", "strictatime", "norelatime", "lazytime", "silent", "group", "iversion"}}
 	if err := m.readOptions(); err != nil {
 		t.Fatal(err)
 	}
 	if !m.allowOther || m.budget != 4000 || m.tokenizer != "cl100k_base" || m.store != "/s" || strings.Join(m.kernel, ",") != "nosuid,dev" || m.sync != syncClose {
 		t.Errorf("read as %+v", m)
 	}
-	for _, bad := range []string{"colour", "budget=", "budget=1e3", "budget=0", "budget=-5", "budget=100000001", "sync=always"} {
-		m := mountFlags{budget: 100, sync: syncAsked, options: []string{bad}}
+	for _, bad := range []string{"colour", "budget=", "budget=1e3", "budget=0", "budget=-5", "budget=100000001", "sync=always", "ro", "remount", "dirsync"} {
+		m := mountFlags{budget: 100, sync: syncAsked, reads: readsDirect, options: []string{bad}}
 		if err := m.readOptions(); !errors.As(err, new(usageError)) {
 			t.Errorf("-o %s: %v, want a usage error", bad, err)
 		}
