@@ -11,14 +11,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// client speaks to a server as one that a program started.
+// client speaks to a server as most that there are do: later versions of the protocol have other subscriptions.
 func client(t *testing.T, s *Server) *mcp.ClientSession {
 	t.Helper()
 	here, there := mcp.NewInMemoryTransports()
 	if _, err := s.mcp.Connect(context.Background(), there, nil); err != nil {
 		t.Fatal(err)
 	}
-	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(), here, nil)
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(), here, &mcp.ClientSessionOptions{ProtocolVersion: "2025-11-25"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,17 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+	"golang.org/x/net/netutil"
+)
+
+// What all who connect may have together: the port is open to every user of the host. There is no limit to how long a request or an
+// answer takes, since answers are streams; so who has no token is sent away before its request is read.
+const (
+	maxConns    = 256
+	maxHeader   = 16 << 10
+	headerWait  = 10 * time.Second
+	idleWait    = 2 * time.Minute
+	refusedWait = time.Second // for what still comes of a request that was refused
 )
 
 // ErrNotLoopback: a server for one user listens where only this host reaches it.
@@ -39,12 +50,13 @@ func (s *Server) Serve(ctx context.Context, l net.Listener, token string) error 
 		&mcp.StreamableHTTPOptions{MaxRequestBodyBytes: maxFile, SessionTimeout: 24 * time.Hour})
 	mux := http.NewServeMux()
 	mux.Handle("/mcp", bearer(token, http.NewCrossOriginProtection().Handler(handler)))
-	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context { return ctx }}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
+		BaseContext: func(net.Listener) context.Context { return ctx }}
 	go func() {
 		<-ctx.Done()
 		_ = srv.Close()
 	}()
-	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(netutil.LimitListener(l, maxConns)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -56,6 +68,8 @@ func bearer(token string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		if got := sha256.Sum256([]byte(given)); !ok || subtle.ConstantTimeCompare(got[:], want[:]) != 1 {
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(refusedWait))
+			w.Header().Set("Connection", "close")
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "a token is needed: Authorization: Bearer TOKEN", http.StatusUnauthorized)
 			return

@@ -75,22 +75,43 @@ func (s *Server) value(dir, name string) (string, error) {
 // sessions lists the newest sessions that the user has, and those of shares, of one agent or ("") of all.
 func (s *Server) sessions(agent string, limit int) ([]Session, error) {
 	list := []Session{}
+	err := s.folders(agent, func(dir string) { list = append(list, s.ofAgent(dir, limit)...) })
+	if err != nil {
+		return nil, err
+	}
+	slices.SortStableFunc(list, func(a, b Session) int { return strings.Compare(b.Updated, a.Updated) })
+	return list[:min(limit, len(list))], nil
+}
+
+// folders has see each folder of sessions, of one agent or ("") of all.
+func (s *Server) folders(agent string, see func(dir string)) error {
 	for _, owner := range s.owners() {
 		for _, kind := range []string{"agent", "model"} {
 			agents, err := s.names(path.Join(owner, kind))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			for _, a := range agents {
-				if agent != "" && strings.TrimSuffix(a, ".d") != agent {
-					continue
+				if agent == "" || strings.TrimSuffix(a, ".d") == agent {
+					see(path.Join(owner, kind, a, "session"))
 				}
-				list = append(list, s.ofAgent(path.Join(owner, kind, a, "session"), limit)...)
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Session) int { return strings.Compare(b.Updated, a.Updated) })
-	return list[:min(limit, len(list))], nil
+	return nil
+}
+
+// indexes tells what sessions there are, in their order: the same text while none comes, goes, or is written to after another was.
+func (s *Server) indexes() string {
+	var b strings.Builder
+	err := s.folders("", func(dir string) {
+		index, _ := s.read(path.Join(dir, "index/list")) // none yet
+		fmt.Fprintf(&b, "%s\n%s\n", dir, index)
+	})
+	if err != nil {
+		return err.Error()
+	}
+	return b.String()
 }
 
 // ofAgent lists the newest sessions in a folder, in the order of its index. One that is gone by now is left out.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"maps"
 	"path"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ import (
 type watched struct {
 	file  string // whose change is told
 	state string
-	users int
+	users map[*mcp.ServerSession]bool
 }
 
 // subscribe has changes of a resource told. What is made of a session changes when its history does.
@@ -25,17 +26,14 @@ func (s *Server) subscribe(_ context.Context, req *mcp.SubscribeRequest) error {
 	if parts := strings.SplitN(name, "/", 7); len(parts) == 7 && isSession(path.Join(parts[:6]...)) {
 		name = path.Join(path.Join(parts[:6]...), "updated_at")
 	}
-	if name == strings.TrimPrefix(sessionsURI, scheme+":///") {
-		name = path.Join(s.home(), "agent")
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.watched[req.Params.URI]
 	if w == nil {
-		w = &watched{file: name, state: s.state(name)}
+		w = &watched{file: name, state: s.state(name), users: map[*mcp.ServerSession]bool{}}
 		s.watched[req.Params.URI] = w
 	}
-	w.users++
+	w.users[req.Session] = true
 	return nil
 }
 
@@ -43,15 +41,25 @@ func (s *Server) unsubscribe(_ context.Context, req *mcp.UnsubscribeRequest) err
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if w := s.watched[req.Params.URI]; w != nil {
-		if w.users--; w.users <= 0 {
-			delete(s.watched, req.Params.URI)
-		}
+		delete(w.users, req.Session)
+		s.drop(req.Params.URI, w)
 	}
 	return nil
 }
 
+// drop ends the watch of a resource that nobody subscribes to any more. s.mu is held.
+func (s *Server) drop(uri string, w *watched) bool {
+	if len(w.users) == 0 {
+		delete(s.watched, uri)
+	}
+	return len(w.users) == 0
+}
+
 // state is what a file is known by while it does not change.
 func (s *Server) state(name string) string {
+	if scheme+":///"+name == sessionsURI {
+		return s.indexes()
+	}
 	st, err := s.root.Stat(name)
 	if err != nil {
 		return err.Error()
@@ -83,7 +91,15 @@ func (s *Server) watch(ctx context.Context) {
 func (s *Server) changed() (uris []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	here := map[*mcp.ServerSession]bool{}
+	for c := range s.mcp.Sessions() {
+		here[c] = true
+	}
 	for u, w := range s.watched {
+		maps.DeleteFunc(w.users, func(c *mcp.ServerSession, _ bool) bool { return !here[c] }) // who is gone does not unsubscribe
+		if s.drop(u, w) {
+			continue
+		}
 		if now := s.state(w.file); now != w.state {
 			w.state = now
 			uris = append(uris, u)
