@@ -163,6 +163,56 @@ func TestWorkerKilled(t *testing.T) {
 	}
 }
 
+// A session that is renamed while workers die keeps its open logs, and files keep their bytes under whatever name they have.
+func TestWorkerKilledRenaming(t *testing.T) {
+	m := newMount(t)
+	dir := m.session("one")
+	c := &crowd{t: t}
+	f := openLog(t, dir+"/messages.jsonl")
+	c.run("append", func(i int) error { _, err := f.WriteString(message("user", "a"+fmt.Sprint(i))); return err }, nil)
+	names := []string{dir, dir + "-two"}
+	c.run("rename the session", func(i int) error { return os.Rename(names[i%2], names[1-i%2]) }, func(n int) { dir = names[n%2] })
+	root := m.agent + "/root/"
+	must(t, os.MkdirAll(root+"d", 0o700))
+	c.run("rename files", func(i int) error {
+		text, other := fmt.Sprint("this is ", i), fmt.Sprint("another ", i)
+		if err := errors.Join(os.WriteFile(root+"new", []byte(text), 0o600), os.Rename(root+"new", root+"d/old"), os.WriteFile(root+"new", []byte(other), 0o600)); err != nil {
+			return err
+		}
+		for name, want := range map[string]string{"d/old": text, "new": other} {
+			if got, err := os.ReadFile(root + name); err != nil || string(got) != want {
+				return fmt.Errorf("%s: %q instead of %q, %v", name, got, want, err)
+			}
+		}
+		return os.Remove(root + "new")
+	}, nil)
+	c.run("remove what is open", func(i int) error {
+		file, err := os.Create(root + "gone")
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		_, err = file.WriteString("the first")
+		if err = errors.Join(err, os.Remove(root+"gone"), os.WriteFile(root+"gone", []byte("2nd"), 0o600)); err != nil {
+			return err
+		}
+		got := make([]byte, 20)
+		n, err := file.ReadAt(got, 0)
+		if !errors.Is(err, io.EOF) || string(got[:n]) != "the first" {
+			return fmt.Errorf("what was removed reads %q, %v", got[:n], err)
+		}
+		return os.Remove(root + "gone")
+	}, nil)
+	for range kills(t) {
+		m.killWorker()
+		time.Sleep(time.Duration(rand.IntN(30)) * time.Millisecond)
+	}
+	c.end()
+	n := strings.Count(read(t, dir+"/messages.jsonl"), "\n")
+	numbered(t, dir+"/messages.jsonl", "a", n)
+	must(t, f.Close())
+}
+
 // How long one writer that never rests waits for an append when the worker dies.
 func TestWorkerKilledPause(t *testing.T) {
 	m := newMount(t)

@@ -43,6 +43,7 @@ func (s *Server) attach(again bool) error {
 		newest, ok = s.fs.probePassthrough()
 		s.fs.passthrough.Store(ok)
 	}
+	s.fs.finishMoves()
 	if err := s.fs.restore(); err != nil {
 		return err
 	}

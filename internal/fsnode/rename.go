@@ -1,6 +1,8 @@
 package fsnode
 
 import (
+	"errors"
+
 	"ctxfs/internal/session"
 
 	"github.com/hanwen/go-fuse/v2/fuse"
@@ -21,10 +23,10 @@ func (f *FS) Rename(_ <-chan struct{}, in *fuse.RenameIn, oldName, newName strin
 	if in.Flags&^unix.RENAME_NOREPLACE != 0 {
 		return fuse.EINVAL
 	}
-	return errno(f.rename(from, oldName, to, newName, in.Flags, caller(&in.InHeader)))
+	return errno(f.rename(from, oldName, to, newName, in.Flags, f.resent(in.Unique), caller(&in.InHeader)))
 }
 
-func (f *FS) rename(from node, oldName string, to node, newName string, flags uint32, by session.Caller) error {
+func (f *FS) rename(from node, oldName string, to node, newName string, flags uint32, resent bool, by session.Caller) error {
 	n, err := f.findNode(from, oldName, by)
 	if err != nil {
 		return err
@@ -37,7 +39,7 @@ func (f *FS) rename(from node, oldName string, to node, newName string, flags ui
 	case fixed && flags&unix.RENAME_NOREPLACE != 0:
 		return unix.EEXIST
 	case f.class(n) == cControl && !fixed && f.holdsPlain(to):
-		return f.setAside(n, to, newName, by)
+		return f.setAside(n, to, newName, resent, by)
 	case f.class(n) != cPlain || n.kind != kPlain:
 		return unix.EPERM
 	case fixed:
@@ -69,11 +71,51 @@ func (f *FS) renameSession(n, from node, oldName string, to node, newName string
 	mu := f.names(from) // what is in it has another path then
 	mu.Lock()
 	defer mu.Unlock()
+	f.table.moving(from.id, oldName, to.id, newName)
 	if err := c.Rename(oldName, newName); err != nil {
-		return err
+		return errors.Join(err, f.moved(from, oldName, to, newName))
 	}
 	f.table.move(from.id, oldName, to.id, newName)
 	return nil
+}
+
+// moved tells the table which name a thing has, after a rename that failed, or that nobody saw end: it may be done all the same,
+// when the folder could not be made durable, or who did it has died.
+func (f *FS) moved(from node, oldName string, to node, newName string) error {
+	there := func(dir node, name string) (bool, error) {
+		rel, err := f.join(dir.id, name)
+		if err != nil {
+			return false, err
+		}
+		_, err = f.store.Dir().Stat(rel)
+		if errors.Is(err, unix.ENOENT) {
+			return false, nil
+		}
+		return err == nil, err
+	}
+	old, err1 := there(from, oldName)
+	now, err2 := there(to, newName)
+	if err1 == nil && err2 == nil && !old && now {
+		f.table.move(from.id, oldName, to.id, newName)
+	} else {
+		f.table.stays(from.id, oldName)
+	}
+	return errors.Join(err1, err2)
+}
+
+// finishMoves ends the renames that a process before this one began. What was renamed is found by its new name then.
+func (f *FS) finishMoves() {
+	for num, to := range f.table.unfinished() {
+		e := f.table.get(num)
+		if e == nil {
+			continue
+		}
+		from, err1 := f.node(e.parent)
+		dir, err2 := f.node(to.parent)
+		if errors.Join(err1, err2) == nil {
+			_ = f.moved(from, e.name, dir, to.name) // what cannot be looked at keeps its name
+		}
+	}
 }
 
 // replaceControl makes a plain file's bytes the content of a control file. The kernel goes on to use the plain file's
@@ -111,15 +153,18 @@ func (f *FS) replaceControl(n, from node, oldName string, target uint64, by sess
 }
 
 // setAside is an editor's backup: a control file's content becomes a plain file, and the control file is as if it had
-// not been written. Those that every session has keep their content.
-func (f *FS) setAside(n, to node, newName string, by session.Caller) error {
+// not been written. Those that every session has keep their content. resent tells that a process before this one may have done it.
+func (f *FS) setAside(n, to node, newName string, resent bool, by session.Caller) error {
 	x, name, data, err := f.readControl(n)
 	if err != nil {
 		return err
 	}
-	_, rel, err := f.place(to, newName, by)
+	s, rel, err := f.place(to, newName, by)
 	if err != nil {
 		return err
+	}
+	if _, err := s.Dir().Stat(rel); err == nil && resent && !x.Written(name) {
+		return nil // a copy of what the file is now would take the place of what it was
 	}
 	if err := x.PutPlain(rel, data); err != nil {
 		return err
@@ -176,7 +221,11 @@ func (f *FS) movePlain(n, from node, oldName string, to node, newName string, fl
 			return err
 		}
 	}
+	if !n.temporary() {
+		f.table.moving(from.id, oldName, to.id, newName)
+	}
 	if err := s.Dir().Rename(oldRel, newRel, uint(flags)); err != nil {
+		f.table.stays(from.id, oldName)
 		return err
 	}
 	f.table.move(from.id, oldName, to.id, newName)

@@ -52,14 +52,25 @@ func (a surviving) Symlink(c <-chan struct{}, h *fuse.InHeader, target, name str
 }
 
 func (a surviving) Unlink(c <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	st, _ := a.once(h.Unique, func() fuse.Status { return a.FS.Unlink(c, h, name) }, fuse.ENOENT)
+	st, _ := a.once(h.Unique, func() fuse.Status { return a.forget(h, name, a.FS.Unlink(c, h, name)) }, fuse.ENOENT)
 	return st
 }
 
 func (a surviving) Rmdir(c <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	st, _ := a.once(h.Unique, func() fuse.Status { return a.FS.Rmdir(c, h, name) }, fuse.ENOENT)
+	st, _ := a.once(h.Unique, func() fuse.Status { return a.forget(h, name, a.FS.Rmdir(c, h, name)) }, fuse.ENOENT)
 	return st
 }
+
+// forget takes the number from a name that was removed by a process which could not note that. What is made by that name is another thing.
+func (a surviving) forget(h *fuse.InHeader, name string, st fuse.Status) fuse.Status {
+	if st == fuse.ENOENT && a.resent(h.Unique) {
+		a.table.remove(h.NodeId, name)
+	}
+	return st
+}
+
+// resent tells that a request was sent again, and that a process before this one may have carried it out.
+func (f *FS) resent(unique uint64) bool { return f.region != nil && f.region.Begun(unique) }
 
 func (a surviving) Rename(c <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
 	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.Rename(c, in, oldName, newName) }, fuse.ENOENT)

@@ -3,6 +3,7 @@ package fsnode
 import (
 	"bufio"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -48,6 +49,8 @@ type table struct {
 	file  *os.File // nil: not kept
 	rows  int      // lines in the file
 
+	going map[uint64]tableKey // what is being renamed, and to where
+
 	mem *kernelTable // what only the kernel still knows; nil: not kept
 
 	held int    // who gives out many numbers and writes them at the end
@@ -72,7 +75,14 @@ func (t *table) hold() (done func()) {
 
 // flush writes what is to be written; mu is held. A number that cannot be kept only costs a new one after a restart.
 func (t *table) flush() {
-	if t.held > 0 || len(t.out) == 0 {
+	if t.held == 0 {
+		t.force()
+	}
+}
+
+// force is flush for what the next process must know, whoever gives out numbers now.
+func (t *table) force() {
+	if len(t.out) == 0 {
 		return
 	}
 	_, _ = t.file.Write(t.out)
@@ -88,7 +98,7 @@ const maxNamed = 1024
 
 // newTable reads the numbers that f holds and goes on writing there.
 func newTable(f *os.File) (*table, error) {
-	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, file: f, named: map[uint64][]uint64{}}
+	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, going: map[uint64]tableKey{}, file: f, named: map[uint64][]uint64{}}
 	if f == nil {
 		return t, nil
 	}
@@ -117,7 +127,12 @@ func (t *table) compact() error {
 	for _, num := range nums {
 		t.out = appendEntry(t.out, num, t.byID[num])
 	}
-	t.rows = len(nums)
+	for num, to := range t.going {
+		if e := t.byID[num]; e != nil {
+			t.out = appendGoing(t.out, num, e, to)
+		}
+	}
+	t.rows = len(nums) + len(t.going)
 	_, err := t.file.Write(t.out)
 	t.out = nil
 	return err
@@ -145,12 +160,19 @@ func (t *table) replayAll(f *os.File) error {
 	}
 }
 
-// replay takes one line of the file: `num kind parent name`, the name quoted. A line that a crash tore is passed over.
+// replay takes one line of the file: `num kind parent name`, the name quoted; behind `>`, what it is about to become. A line that a
+// crash tore is passed over.
 func (t *table) replay(line string) {
+	line, going := strings.CutPrefix(line, ">")
 	num, e, ok := parseEntry(line)
 	if !ok {
 		return
 	}
+	if going {
+		t.going[num] = tableKey{e.parent, e.name}
+		return
+	}
+	delete(t.going, num)
 	t.next = max(t.next, num+1)
 	if old := t.byID[num]; old != nil {
 		delete(t.ids, tableKey{old.parent, old.name})
@@ -200,6 +222,11 @@ func appendEntry(b []byte, num uint64, e *entry) []byte {
 	b = append(strconv.AppendUint(b, uint64(e.kind), 10), ' ')
 	b = append(strconv.AppendUint(b, e.parent, 10), ' ')
 	return append(strconv.AppendQuote(b, e.name), '\n')
+}
+
+// appendGoing adds the line of what is being renamed.
+func appendGoing(b []byte, num uint64, e *entry, to tableKey) []byte {
+	return appendEntry(append(b, '>'), num, &entry{kind: e.kind, parent: to.parent, name: to.name})
 }
 
 // id gives the node id of a thing, numbering it when it is new.
@@ -273,6 +300,39 @@ func (t *table) where(e *entry) (parent uint64, name string, alias uint64) {
 	return e.parent, e.name, e.alias
 }
 
+// moving notes that a thing is about to get another folder and name: if the process dies before move, the next one looks which it
+// has (FS.finishMoves).
+func (t *table) moving(oldParent uint64, oldName string, newParent uint64, newName string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	num, ok := t.ids[tableKey{oldParent, oldName}]
+	if !ok || t.file == nil || num >= firstTemp {
+		return
+	}
+	t.going[num] = tableKey{newParent, newName}
+	t.out = appendGoing(t.out, num, t.byID[num], t.going[num])
+	t.rows++
+	t.force()
+}
+
+// stays says that it kept its name.
+func (t *table) stays(parent uint64, name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if num, ok := t.ids[tableKey{parent, name}]; ok {
+		delete(t.going, num)
+		t.write(num, t.byID[num])
+		t.force()
+	}
+}
+
+// unfinished gives what was being renamed, and to where, when the process before this one died.
+func (t *table) unfinished() map[uint64]tableKey {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	return maps.Clone(t.going)
+}
+
 // move says that a thing has another folder and name now. What stood there is gone.
 func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName string) {
 	t.mu.Lock()
@@ -281,6 +341,7 @@ func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName
 	if !ok {
 		return
 	}
+	delete(t.going, num)
 	delete(t.ids, tableKey{oldParent, oldName})
 	if over, ok := t.ids[tableKey{newParent, newName}]; ok {
 		t.mem.unname(over, t.byID[over])
@@ -290,6 +351,7 @@ func (t *table) move(oldParent uint64, oldName string, newParent uint64, newName
 	e.parent, e.name = newParent, newName
 	t.ids[tableKey{newParent, newName}] = num
 	t.write(num, e)
+	t.force()
 }
 
 // remove forgets the name of a thing that was unlinked: the same name made again is another thing.
@@ -299,6 +361,7 @@ func (t *table) remove(parent uint64, name string) {
 	if num, ok := t.ids[tableKey{parent, name}]; ok {
 		delete(t.ids, tableKey{parent, name})
 		t.write(num, &entry{})
+		t.force()
 		t.mem.unname(num, t.byID[num])
 		t.unnamed(num)
 	}

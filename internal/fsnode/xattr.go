@@ -125,13 +125,16 @@ func (f *FS) SetXAttr(_ <-chan struct{}, in *fuse.SetXAttrIn, attr string, data 
 	if attr != doAttr || n.kind != kSession {
 		return fuse.Status(unix.EOPNOTSUPP)
 	}
-	return errno(f.do(n, string(data), caller(&in.InHeader)))
+	return errno(f.do(n, string(data), f.resent(in.Unique), caller(&in.InHeader)))
 }
 
-// do carries out an order about a session.
-func (f *FS) do(n node, order string, by session.Caller) error {
+// do carries out an order about a session. resent tells that a process before this one may have done it.
+func (f *FS) do(n node, order string, resent bool, by session.Caller) error {
 	x, err := f.session(n)
 	if err != nil {
+		if order == "delete" && resent && errno(err) == fuse.ENOENT {
+			f.deleted(n)
+		}
 		return err
 	}
 	if cwd, ok := strings.CutPrefix(order, "relocate "); ok {
@@ -145,13 +148,10 @@ func (f *FS) do(n node, order string, by session.Caller) error {
 		if err := mayDelete(x, by); err != nil {
 			return err
 		}
-		name := x.Name()
-		if err := x.Container().Delete(name); err != nil {
+		if err := x.Container().Delete(x.Name()); err != nil {
 			return err
 		}
-		parent, _, _ := f.table.where(n.e)
-		f.table.remove(parent, name)
-		_ = f.dev.Load().entryNotify(parent, name) // ENOENT: the kernel does not hold the name
+		f.deleted(n)
 		return nil
 	case "archive":
 		_, err := x.Archive()
@@ -160,6 +160,13 @@ func (f *FS) do(n node, order string, by session.Caller) error {
 		return x.Unarchive()
 	}
 	return unix.EINVAL
+}
+
+// deleted forgets a session, and has the kernel do so.
+func (f *FS) deleted(n node) {
+	parent, name, _ := f.table.where(n.e)
+	f.table.remove(parent, name)
+	_ = f.dev.Load().entryNotify(parent, name) // ENOENT: the kernel does not hold the name
 }
 
 // mayDelete leaves the history of a share's session to whom the session belongs, and to root: the others of the group may

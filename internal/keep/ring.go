@@ -41,6 +41,11 @@ func (r *Region) Begin(unique uint64) (begun, done bool, errno int32) {
 	return false, false, 0
 }
 
+// Begun tells that a request was sent again, and that a process before this one began it.
+func (r *Region) Begun(unique uint64) bool {
+	return unique&Resent != 0 && r.request(unique&^Resent).unique.Load() == unique&^Resent
+}
+
 // End notes that a request was carried out.
 func (r *Region) End(unique uint64, errno int32) {
 	q := r.request(unique &^ Resent)
