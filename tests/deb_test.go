@@ -32,7 +32,7 @@ func TestDeb(t *testing.T) {
 		t.Errorf("two builds differ: %v", err)
 	}
 	fields := script(t, nil, "dpkg-deb", "--field", one)
-	for _, want := range []string{"Package: ctxfs\n", "\nVersion: 1.2.3\n", "\nDepends: fuse3\n"} {
+	for _, want := range []string{"Package: ctxfs\n", "\nVersion: 1.2.3\n", "\nDepends: fuse3\n", "\nRecommends: attr\n"} {
 		if !strings.Contains(fields, want) {
 			t.Errorf("%q is not in %s", want, fields)
 		}
