@@ -109,7 +109,7 @@ func (f *watchFlags) sources() ([]watch.Source, error) {
 		if _, err := os.Stat(root); err != nil {
 			return nil, err
 		}
-		return []watch.Source{{Root: root, Format: format}}, nil
+		return []watch.Source{{Root: root, Format: format, Must: true}}, nil
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
@@ -159,12 +159,18 @@ func lockState(file string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := lockNow(f, "another ctxfs watch follows these logs"); err != nil {
 		_ = f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return nil, &session.Error{Kind: session.Locked, Msg: "another ctxfs watch follows these logs", Hint: "end it first"}
-		}
 		return nil, err
 	}
 	return func() { _ = f.Close() }, nil // which unlocks
+}
+
+// lockNow takes a lock that lasts until f is closed. When another process has it, the error says what that is.
+func lockNow(f *os.File, other string) error {
+	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return &session.Error{Kind: session.Locked, Msg: other, Hint: "end it first"}
+	}
+	return err
 }

@@ -2,21 +2,26 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 	"ctxfs/internal/watch"
+
+	"golang.org/x/sys/unix"
 )
 
 // watchTarget is the mount that logs are followed into: each session is written with ordinary appends.
 type watchTarget struct {
 	point string
 	tell  func(format string, args ...any)
+	here  watch.Here // as it was last
 }
 
 // Open opens a session.
@@ -44,6 +49,86 @@ func (t *watchTarget) mounted() error {
 	return err
 }
 
+// Here tells what is mounted, and since when: the root's time is the daemon's start.
+func (t *watchTarget) Here() (watch.Here, error) {
+	st, err := os.Stat(t.point)
+	if err != nil {
+		return watch.Here{}, err
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	if !ok {
+		return watch.Here{}, errors.ErrUnsupported
+	}
+	mount := fmt.Sprintf("%d %d", sys.Dev, st.ModTime().UnixNano())
+	if mount == t.here.Mount {
+		return t.here, nil
+	}
+	if err := t.mounted(); err != nil {
+		return watch.Here{}, err
+	}
+	status, err := mounts.Status(t.point)
+	if err != nil {
+		return watch.Here{}, err
+	}
+	t.here = watch.Here{Mount: mount, Store: storeMark(status["store"])}
+	return t.here, nil
+}
+
+// storeMark tells a store from another one at its place: by when its folder was made, as far as the caller may look.
+func storeMark(store string) string {
+	var st unix.Statx_t
+	if unix.Statx(unix.AT_FDCWD, store, 0, unix.STATX_INO|unix.STATX_BTIME, &st) != nil {
+		return ""
+	}
+	return fmt.Sprintf("%d %d.%09d", st.Ino, st.Btime.Sec, st.Btime.Nsec)
+}
+
+// Mark tells what a session is now.
+func (t *watchTarget) Mark(agent, name string) (watch.Mark, error) {
+	return markOf(ownDir(t.point, agent, name))
+}
+
+func markOf(dir string) (m watch.Mark, err error) {
+	if m.ID, err = sessionID(dir); err != nil {
+		return m, err
+	}
+	for log, size := range map[string]*int64{watch.Messages: &m.Messages, watch.Events: &m.Events} {
+		st, err := os.Stat(filepath.Join(dir, log))
+		if err != nil {
+			return m, err
+		}
+		*size = st.Size()
+	}
+	return m, nil
+}
+
+// sessionID reads a session's own id.
+func sessionID(dir string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "meta.json"))
+	if err != nil {
+		return "", err
+	}
+	var meta struct{ ID string }
+	_ = json.Unmarshal(data, &meta) // an id that is no text is none
+	return meta.ID, nil
+}
+
+// Names gives the names of an agent's sessions by their own ids.
+func (t *watchTarget) Names(agent string) (map[string]string, error) {
+	dir := filepath.Dir(ownDir(t.point, agent, "x"))
+	list, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	names := map[string]string{}
+	for _, e := range list {
+		if id, err := sessionID(filepath.Join(dir, e.Name())); err == nil && id != "" { // what is no session has none
+			names[id] = e.Name()
+		}
+	}
+	return names, nil
+}
+
 // Make makes a session.
 func (t *watchTarget) Make(agent, name string) (watch.Session, error) {
 	if err := t.mounted(); err != nil {
@@ -57,14 +142,20 @@ func (t *watchTarget) Make(agent, name string) (watch.Session, error) {
 	return openWatched(dir)
 }
 
-// watched is an open session.
+// watched is an open session. It holds a lock of its messages, flock(2): what another watch makes of the session's records
+// would be old when it writes, whatever state file it has.
 type watched struct {
 	dir  string
+	id   string
 	logs map[string]*os.File
 }
 
 func openWatched(dir string) (*watched, error) {
-	s := &watched{dir: dir, logs: map[string]*os.File{}}
+	id, err := sessionID(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &watched{dir: dir, id: id, logs: map[string]*os.File{}}
 	for _, log := range []string{watch.Messages, watch.Events} {
 		f, err := os.OpenFile(filepath.Join(dir, log), os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
@@ -72,7 +163,23 @@ func openWatched(dir string) (*watched, error) {
 		}
 		s.logs[log] = f
 	}
+	if err := lockNow(s.logs[watch.Messages], "another ctxfs watch writes this session"); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
 	return s, nil
+}
+
+// Mark tells what the session is now, whatever its name is.
+func (s *watched) Mark() (watch.Mark, error) {
+	m := watch.Mark{ID: s.id}
+	for log, size := range map[string]*int64{watch.Messages: &m.Messages, watch.Events: &m.Events} {
+		st, err := s.logs[log].Stat()
+		if err != nil {
+			return m, err
+		}
+		*size = st.Size()
+	}
+	return m, nil
 }
 
 // Read reads a log.

@@ -15,7 +15,7 @@ func (w *world) again(x *Watcher) {
 	for _, f := range x.logs {
 		f.retry = time.Time{}
 	}
-	for _, log := range x.find() {
+	for _, log := range logsIn(x) {
 		x.tell(log.path, x.step(log))
 		if f := x.logs[log.path]; f != nil {
 			f.grew = time.Time{} // long ago
@@ -56,7 +56,7 @@ func TestToldAgain(t *testing.T) {
 		w.store.err = errors.New("the disk is full")
 		for range 3 {
 			w.store.fail = 1 // of a
-			for _, found := range x.find() {
+			for _, found := range logsIn(x) {
 				if f := x.logs[found.path]; f != nil {
 					f.retry = time.Time{}
 				}

@@ -74,6 +74,11 @@ func (f *follower) step() error {
 	}
 	if f.stream != nil && f.replaced(file, st) {
 		f.w.cfg.Tell("%s is another log than it was: read from its start", f.log.path)
+		if idOf(st) != f.id { // the other one cannot be read again
+			if err := f.settle(); err != nil && !errors.Is(err, errOther) {
+				return err
+			}
+		}
 		if err := f.close(); err != nil {
 			return err
 		}
@@ -105,8 +110,16 @@ var errOther = errors.New("the session is of another log")
 
 // begin finds the log's session and reads the log from its start.
 func (f *follower) begin(file *os.File, st fs.FileInfo) error {
-	for n := 1; n <= maxNames; n++ {
-		err := f.try(f.w.cfg.Name(f.log.path, n), file, st)
+	was := f.w.named(f.w.agent(f.log.format), f.log.path)
+	for n := 0; n <= maxNames; n++ {
+		name := was
+		if n > 0 {
+			name = f.w.cfg.Name(f.log.path, n)
+		}
+		if name == "" {
+			continue
+		}
+		err := f.try(name, file, st)
 		if err == nil {
 			if old := st.ModTime(); old.Before(f.grew) {
 				f.grew = old // it was at rest before it was seen

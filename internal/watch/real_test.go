@@ -69,7 +69,7 @@ func TestPieces(t *testing.T) {
 			at += 1 + rnd.IntN(1+len(data)/4)
 			w.write("p/log.jsonl", string(data[:min(at, len(data))]))
 			w.store.fail, w.store.torn = rnd.IntN(4), rnd.IntN(2) == 0
-			for _, log := range x.find() {
+			for _, log := range logsIn(x) {
 				for x.step(log) != nil {
 					kills++
 					x = w.watcher()

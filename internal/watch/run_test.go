@@ -42,6 +42,20 @@ func (l locked) Make(agent, name string) (Session, error) {
 	return lockedSession{l, s}, err
 }
 
+func (l locked) Mark(agent, name string) (Mark, error) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return l.in.Mark(agent, name)
+}
+
+func (l locked) Names(agent string) (map[string]string, error) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return l.in.Names(agent)
+}
+
+func (l locked) Here() (Here, error) { return l.in.Here() }
+
 func (l locked) words(t *testing.T, session string) string {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
@@ -123,7 +137,7 @@ func TestFails(t *testing.T) {
 	w.write("s.jsonl", said("a", "one"))
 	x := w.watcher()
 	for range 3 {
-		for _, log := range x.find() {
+		for _, log := range logsIn(x) {
 			x.tell(log.path, x.step(log))
 		}
 	}
@@ -289,10 +303,10 @@ func TestSources(t *testing.T) {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := w.watcher().logOf(fifo); ok {
+	if log, err := w.watcher().logOf(fifo); err != nil || log.format != "" {
 		t.Error("a pipe is a log")
 	}
-	if list := w.watcher().find(); len(list) != 1 || list[0].format != "claude-code" {
+	if list, errs := w.watcher().find(); len(errs) > 0 || len(list) != 1 || list[0].format != "claude-code" {
 		t.Errorf("%v", list)
 	}
 }

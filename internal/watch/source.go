@@ -3,6 +3,7 @@ package watch
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -20,6 +21,7 @@ type Source struct {
 	Format importer.Format // "": told by the content of each
 	Prefix string          // of the logs' names
 	Depth  int             // how deep they stand; 0: at any depth
+	Must   bool            // that there is none is an error of Once
 }
 
 // found is a log in a source.
@@ -39,29 +41,37 @@ func (s Source) has(path string) bool {
 	return (s.Depth == 0 || deep == s.Depth) && strings.HasPrefix(name, s.Prefix) && strings.HasSuffix(name, ".jsonl")
 }
 
-// walk calls fn for what is in s. Links to folders are not followed.
-func (s Source) walk(fn func(path string, d fs.DirEntry)) {
+// walk calls fn for what is in s. Links to folders are not followed. The errors are of what is there and cannot be read.
+func (s Source) walk(fn func(path string, d fs.DirEntry)) (errs []error) {
+	note := func(err error) {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) { // it may come, or goes away meanwhile
+			errs = append(errs, err)
+		}
+	}
 	root, err := filepath.EvalSymlinks(s.Root)
 	if err != nil {
-		return // it may come
+		note(err)
+		return errs
 	}
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+	note(filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		rel, rerr := filepath.Rel(root, path)
 		if err != nil || rerr != nil {
-			return nil // what goes away meanwhile
+			note(err)
+			return nil
 		}
 		if d.IsDir() && s.Depth > 0 && rel != "." && strings.Count(rel, string(filepath.Separator))+1 >= s.Depth {
 			return fs.SkipDir
 		}
 		fn(filepath.Join(s.Root, rel), d)
 		return nil
-	})
+	}))
+	return errs
 }
 
 // dirs lists the folders in which logs can appear.
 func (s Source) dirs() []string {
 	var list []string
-	s.walk(func(path string, d fs.DirEntry) {
+	_ = s.walk(func(path string, d fs.DirEntry) { // find tells of the errors
 		if d.IsDir() {
 			list = append(list, path)
 		}
@@ -69,41 +79,82 @@ func (s Source) dirs() []string {
 	return list
 }
 
-// find lists all logs, in the order of their names.
-func (w *Watcher) find() []found {
-	var list []found
+// find lists all logs, in the order of their names, and what cannot be read.
+func (w *Watcher) find() (list []found, errs []error) {
+	heads := w.heads
+	w.heads = map[string]head{}
 	for _, s := range w.cfg.Sources {
-		s.walk(func(path string, d fs.DirEntry) {
+		before := len(list)
+		werrs := s.walk(func(path string, d fs.DirEntry) {
 			if !d.Type().IsRegular() || !s.has(path) {
 				return
 			}
-			if log, ok := w.logOf(path); ok {
+			if h, ok := heads[path]; ok {
+				w.heads[path] = h // of others nothing is kept
+			}
+			log, err := w.logOf(path)
+			if err != nil {
+				errs = append(errs, err)
+			} else if log.format != "" {
 				list = append(list, log)
 			}
 		})
+		if errs = append(errs, werrs...); s.Must && len(list) == before && len(errs) == 0 {
+			errs = append(errs, fmt.Errorf("%s: %w", s.Root, ErrNoLog))
+		}
 	}
-	return list
+	return list, errs
 }
 
-// logOf tells whether a path is a log, and of which format.
-func (w *Watcher) logOf(path string) (found, bool) {
+// ErrNoLog is the error of a source that must have a log, and has none.
+var ErrNoLog = errors.New("there is no log (*.jsonl) of a format that can be followed")
+
+// logOf gives the log at a path; its format is "" when there is none.
+func (w *Watcher) logOf(path string) (found, error) {
 	for _, s := range w.cfg.Sources {
 		if !s.has(path) {
 			continue
 		}
-		if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() {
-			return found{}, false
+		st, err := os.Lstat(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !st.Mode().IsRegular() {
+			return found{}, nil
+		}
+		if err != nil {
+			return found{}, err
 		}
 		if f := w.logs[path]; f != nil {
-			return f.log, true
+			return f.log, nil
 		}
 		format := s.Format
 		if format == "" {
-			format = detect(path)
+			if format, err = w.detect(path, st); err != nil {
+				return found{}, err
+			}
 		}
-		return found{path, format}, format != ""
+		return found{path, format}, nil
 	}
-	return found{}, false
+	return found{}, nil
+}
+
+// head is what the head of a log told of it, and of which.
+type head struct {
+	fileID
+	size, modNS int64
+	format      importer.Format
+}
+
+// detect tells a log's format, as detect does, and reads a log again only when it changed.
+func (w *Watcher) detect(path string, st fs.FileInfo) (importer.Format, error) {
+	h := head{fileID: idOf(st), size: st.Size(), modNS: st.ModTime().UnixNano()}
+	h.format = w.heads[path].format
+	if w.heads[path] == h {
+		return h.format, nil
+	}
+	var err error
+	if h.format, err = detect(path); err == nil {
+		w.heads[path] = h
+	}
+	return h.format, err
 }
 
 // openLog opens a log, and does not wait for what is none.
@@ -112,19 +163,22 @@ func openLog(path string) (*os.File, error) {
 }
 
 // detect tells a log's format by its content; "" when it is none that can be followed, or not yet.
-func detect(path string) importer.Format {
+func detect(path string) (importer.Format, error) {
 	f, err := openLog(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
 	if err != nil {
-		return ""
+		return "", err
 	}
 	defer f.Close()
 	head, err := bufio.NewReaderSize(f, 256<<10).Peek(256 << 10)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return ""
+		return "", err
 	}
 	format, err := importer.Detect(head)
 	if err != nil || !importer.Streams(format) {
-		return ""
+		return "", nil
 	}
-	return format
+	return format, nil
 }

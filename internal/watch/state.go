@@ -13,6 +13,7 @@ import (
 // with an older one, what is in the sessions decides.
 type state struct {
 	path  string
+	store string // that it is of
 	logs  map[string]seenLog
 	dirty bool
 }
@@ -24,13 +25,18 @@ type seenLog struct {
 	ModNS   int64  `json:"mtime_ns"`
 	Agent   string `json:"agent"`
 	Session string `json:"session"` // "" when nothing was to be written
+	Mark    Mark   `json:"mark"`    // of the session
 }
 
 // stateFile is the form of the file.
 type stateFile struct {
 	Version int                `json:"version"`
+	Store   string             `json:"store"`
 	Logs    map[string]seenLog `json:"logs"` // by path
 }
+
+// version is that of the file's form.
+const version = 2
 
 // openState reads the state. One that cannot be read counts for nothing.
 func openState(path string, fresh bool) (*state, error) {
@@ -46,20 +52,27 @@ func openState(path string, fresh bool) (*state, error) {
 		return nil, err
 	}
 	var f stateFile
-	if json.Unmarshal(data, &f) == nil && f.Version == 1 && f.Logs != nil {
-		st.logs = f.Logs
+	if json.Unmarshal(data, &f) == nil && f.Version == version && f.Logs != nil {
+		st.store, st.logs = f.Store, f.Logs
 	}
 	return st, nil
 }
 
-// same tells whether a log is as it was when all of it was read.
-func (st *state) same(log found) bool {
+// arrive forgets what was read into another store.
+func (st *state) arrive(store string) {
+	if st.store != store {
+		st.store, st.logs, st.dirty = store, map[string]seenLog{}, len(st.logs) > 0
+	}
+}
+
+// same gives how a log was when all of it was read; ok tells whether it still is so.
+func (st *state) same(log found) (old seenLog, ok bool) {
 	now, err := os.Stat(log.path)
 	if err != nil {
-		return false
+		return old, false
 	}
-	old, ok := st.logs[log.path]
-	return ok && old.fileID == idOf(now) && old.Size == now.Size() && old.ModNS == now.ModTime().UnixNano()
+	old, ok = st.logs[log.path]
+	return old, ok && old.fileID == idOf(now) && old.Size == now.Size() && old.ModNS == now.ModTime().UnixNano()
 }
 
 // taken tells whether a session is that of a log at another path, which is there.
@@ -78,12 +91,15 @@ func (st *state) done(f *follower) {
 	if err != nil || now.Size() != f.size || idOf(now) != f.id {
 		return // it has changed since
 	}
-	name := f.sink.name
-	if f.sink.s == nil {
-		name = ""
+	seen := seenLog{fileID: f.id, Size: f.size, ModNS: now.ModTime().UnixNano(), Agent: f.sink.agent}
+	if f.sink.s != nil {
+		seen.Session = f.sink.name
+		if seen.Mark, err = f.sink.s.Mark(); err != nil {
+			return // it is read again
+		}
 	}
-	st.logs[f.log.path] = seenLog{f.id, f.size, now.ModTime().UnixNano(), f.sink.agent, name}
-	st.dirty = true
+	f.w.checked[f.log.path] = true
+	st.logs[f.log.path], st.dirty = seen, true
 }
 
 // save writes the state in one step.
@@ -96,7 +112,7 @@ func (st *state) save() error {
 			delete(st.logs, path)
 		}
 	}
-	data, err := json.MarshalIndent(stateFile{1, st.logs}, "", " ")
+	data, err := json.MarshalIndent(stateFile{version, st.store, st.logs}, "", " ")
 	if err != nil {
 		return err
 	}

@@ -18,33 +18,6 @@ import (
 	"ctxfs/internal/importer"
 )
 
-// Session is where the records of one log go.
-type Session interface {
-	// Read calls fn with every line of one of the session's logs, Messages or Events.
-	Read(log string, fn func(line []byte) error) error
-	// Append appends whole lines, each with its '\n', in one piece.
-	Append(log string, lines []byte) error
-	// Blob keeps data that records name by its hash.
-	Blob(data []byte) error
-	// Sync returns when all that was appended is on disk.
-	Sync() error
-	Close() error
-}
-
-// The logs of a session.
-const (
-	Messages = "messages.jsonl"
-	Events   = "events.jsonl"
-)
-
-// Store has the sessions.
-type Store interface {
-	// Open opens a session of an agent. The error is fs.ErrNotExist when it is not there.
-	Open(agent, name string) (Session, error)
-	// Make makes one. The error is fs.ErrExist when it is there.
-	Make(agent, name string) (Session, error)
-}
-
 // Config says what is followed.
 type Config struct {
 	Sources []Source
@@ -67,6 +40,12 @@ type Watcher struct {
 	state *state
 	logs  map[string]*follower // by path
 	told  map[string]string    // by path, "" of none: the last error that was told, while it lasts
+	heads map[string]head      // by path: what the head of a log told
+
+	here    Here
+	checked map[string]bool              // logs at rest whose session was looked at, since here is
+	lost    map[string]bool              // those whose session is not there
+	names   map[string]map[string]string // by agent: Names, while all logs are gone through
 }
 
 // New reads the state.
@@ -75,18 +54,25 @@ func New(cfg Config, store Store) (*Watcher, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Watcher{cfg: cfg, store: store, state: st, logs: map[string]*follower{}, told: map[string]string{}}, nil
+	return &Watcher{cfg: cfg, store: store, state: st, logs: map[string]*follower{}, told: map[string]string{}, heads: map[string]head{},
+		checked: map[string]bool{}, lost: map[string]bool{}, names: map[string]map[string]string{}}, nil
 }
 
-// Once reads all that stands in the logs now, and writes all of it.
+// Once reads all that stands in the logs now, and writes all of it. What cannot be read is among its errors.
 func (w *Watcher) Once() error {
-	var errs []error
-	for _, log := range w.find() {
+	if err := w.arrive(); err != nil {
+		return err
+	}
+	list, errs := w.find()
+	for _, log := range list {
 		err := w.step(log)
 		if f := w.logs[log.path]; f != nil && err == nil {
 			err = f.settle()
 		}
 		errs = append(errs, err, w.drop(log.path))
+	}
+	if len(w.lost) > 0 {
+		w.cfg.Tell("the sessions of %d logs were deleted, and stay so until the logs grow or are asked for (--rescan)", len(w.lost))
 	}
 	return errors.Join(append(errs, w.state.save())...)
 }
@@ -104,13 +90,17 @@ func (w *Watcher) Run(ctx context.Context) error {
 		for _, path := range slices.Sorted(maps.Keys(w.logs)) {
 			w.tell(path, w.care(path))
 		}
-		w.tellState(w.state.save())
+		w.tell(w.cfg.State, w.state.save())
 		for _, path := range n.wait(ctx, w.pause(next)) {
-			if path == "" {
-				next = time.Now() // a folder came, or the kernel lost count
-			} else if log, ok := w.logOf(path); ok {
-				w.tell(path, w.step(log))
+			if path == "" || w.arrive() != nil {
+				next = time.Now() // a folder came, or the kernel lost count, or the mount is gone
+				break
 			}
+			log, err := w.logOf(path)
+			if err == nil && log.format != "" {
+				err = w.step(log)
+			}
+			w.tell(path, err)
 		}
 	}
 	var errs []error
@@ -125,7 +115,17 @@ func (w *Watcher) look(ctx context.Context, n *notifier) {
 	for _, s := range w.cfg.Sources {
 		n.watch(s.dirs())
 	}
-	for _, log := range w.find() {
+	if err := w.arrive(); err != nil {
+		w.tell("", err)
+		return
+	}
+	delete(w.told, "")
+	clear(w.names)
+	list, errs := w.find()
+	for _, err := range errs {
+		w.tell(err.Error(), err)
+	}
+	for _, log := range list {
 		if ctx.Err() != nil {
 			return
 		}
@@ -166,21 +166,15 @@ func (w *Watcher) tell(path string, err error) {
 	}
 }
 
-// tellState says what went wrong with the state file.
-func (w *Watcher) tellState(err error) {
-	if err == nil {
-		delete(w.told, "")
-	}
-	w.tell("", err)
-}
-
 // step reads what is new in a log.
 func (w *Watcher) step(log found) error {
 	f := w.logs[log.path]
 	if f == nil {
-		if w.state.same(log) {
+		if w.same(log) {
 			return nil
 		}
+		delete(w.checked, log.path)
+		delete(w.lost, log.path)
 		f = w.newFollower(log)
 		w.logs[log.path] = f
 	}
@@ -244,6 +238,9 @@ func (w *Watcher) taken(agent, name, path string) bool {
 		}
 		if !gone(other) {
 			return true
+		}
+		if st, err := os.Lstat(path); err != nil || idOf(st) != f.id { // what it held back, path does not hold
+			w.tell(other, f.settle())
 		}
 		w.tell(other, w.drop(other))
 	}

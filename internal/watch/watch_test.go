@@ -24,10 +24,14 @@ type memStore struct {
 	torn     bool                   // it fails after some of its lines
 	err      error                  // that it fails with; nil: errKilled
 	appends  int                    // so far
+	made     int
+	here     Here
+	away     error // nil: it can be reached
 }
 
 type memSession struct {
 	st    *memStore
+	id    string
 	logs  map[string]*bytes.Buffer
 	blobs map[string]bool
 }
@@ -45,9 +49,33 @@ func (m *memStore) Make(agent, name string) (Session, error) {
 	if m.sessions[agent+"/"+name] != nil {
 		return nil, fs.ErrExist
 	}
-	s := &memSession{st: m, logs: map[string]*bytes.Buffer{Messages: {}, Events: {}}, blobs: map[string]bool{}}
+	m.made++
+	s := &memSession{st: m, id: fmt.Sprint("id-", m.made), logs: map[string]*bytes.Buffer{Messages: {}, Events: {}}, blobs: map[string]bool{}}
 	m.sessions[agent+"/"+name] = s
 	return s, nil
+}
+
+func (m *memStore) Mark(agent, name string) (Mark, error) {
+	if s := m.sessions[agent+"/"+name]; s != nil {
+		return s.Mark()
+	}
+	return Mark{}, fs.ErrNotExist
+}
+
+func (m *memStore) Names(agent string) (map[string]string, error) {
+	names := map[string]string{}
+	for name, s := range m.sessions {
+		if name, ok := strings.CutPrefix(name, agent+"/"); ok {
+			names[s.id] = name
+		}
+	}
+	return names, nil
+}
+
+func (m *memStore) Here() (Here, error) { return m.here, m.away }
+
+func (s *memSession) Mark() (Mark, error) {
+	return Mark{s.id, int64(s.logs[Messages].Len()), int64(s.logs[Events].Len())}, nil
 }
 
 func (s *memSession) Read(log string, fn func([]byte) error) error {
@@ -255,11 +283,17 @@ func TestReplaced(t *testing.T) {
 	}
 }
 
+// logsIn lists the logs.
+func logsIn(x *Watcher) []found {
+	list, _ := x.find()
+	return list
+}
+
 // follow has a watcher that keeps running read what is there.
 func (w *world) follow(x *Watcher) {
 	w.t.Helper()
 	for range 2 { // the second finds another session, if the first is another log's
-		for _, log := range x.find() {
+		for _, log := range logsIn(x) {
 			x.tell(log.path, x.step(log))
 		}
 		for _, f := range x.logs {
@@ -377,7 +411,7 @@ func TestOnceBetween(t *testing.T) {
 			w.once()
 		} else {
 			x := w.watcher()
-			for _, log := range x.find() {
+			for _, log := range logsIn(x) {
 				if err := errors.Join(x.step(log), x.drop(log.path)); err != nil {
 					t.Fatal(err)
 				}
@@ -421,7 +455,7 @@ func feed(w *world, lines [][]byte, some, kill int, torn bool) (killed bool) {
 
 // cycle is what Run does at one change, with a pause after it.
 func (w *Watcher) cycle() error {
-	for _, log := range w.find() {
+	for _, log := range logsIn(w) {
 		if err := w.step(log); err != nil {
 			return err
 		}
