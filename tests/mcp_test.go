@@ -1,7 +1,9 @@
 package tests
 
 import (
+	"bufio"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -83,6 +85,69 @@ func TestMCP(t *testing.T) {
 	}
 	if st, err := os.Stat(token); err != nil || st.Mode().Perm() != 0o600 {
 		t.Errorf("the token's file: %v, %v", st, err)
+	}
+}
+
+// A server for an editor is no reason that the mount cannot be ended, and goes on in the next one.
+func TestMCPRemount(t *testing.T) {
+	m := newMount(t)
+	log := m.session("s") + "/messages.jsonl"
+	add(t, log, message("user", "before"))
+	server := exec.Command(program, "mcp", "--mount", m.point)
+	in, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	said := bufio.NewReader(out)
+	ask := func(request string) string {
+		t.Helper()
+		if _, err := io.WriteString(in, request+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := said.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	history := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"history","arguments":{"session":"coder/s"}}}`
+	create := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"append","arguments":{"session":"coder/new","create":true,"records":[{"role":"user","content":"after"}]}}}`
+	if got := ask(history); !strings.Contains(got, "before") {
+		t.Errorf("before: %s", got)
+	}
+	run(t, "umount", m.point)
+	_ = m.cmd.Wait()
+	for _, request := range []string{history, create} {
+		if got := ask(request); !strings.Contains(got, "no ctxfs is mounted there now") {
+			t.Errorf("without a mount: %s", got)
+		}
+	}
+	if list, err := os.ReadDir(m.point); err != nil || len(list) > 0 {
+		t.Errorf("the mountpoint has %v, %v", list, err)
+	}
+	m.start()
+	if got := ask(history); !strings.Contains(got, "before") {
+		t.Errorf("after: %s", got)
+	}
+	if got := ask(create); !strings.Contains(got, "1 records were added to coder/new") {
+		t.Errorf("after: %s", got)
+	}
+	if err := in.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Wait(); err != nil {
+		t.Error(err)
 	}
 }
 

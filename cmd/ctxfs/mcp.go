@@ -39,7 +39,6 @@ yours that only you can read, which is made when it is not there.`,
 			if err != nil {
 				return err
 			}
-			defer s.Close()
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if addr != "" {

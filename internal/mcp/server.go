@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
 	"sync"
@@ -25,7 +24,7 @@ type Options struct {
 // Server serves one mount to any number of clients. It is safe for concurrent use.
 type Server struct {
 	opt  Options
-	root *os.Root
+	root files
 	mcp  *mcp.Server
 
 	mu      sync.Mutex
@@ -35,9 +34,9 @@ type Server struct {
 // instructions is what a client may show its model.
 const instructions = `Sessions of agents, kept as files. A session is named AGENT/SESSION ("coder/fix-42"), AGENT alone for its current one, or by its path in the mount ("shared/team/agent/coder/session/fix-42"). Start with the tool "pack": it gives the working set of a session under a token budget; what it leaves out is named there ("messages:12-18"), and the tool "open" gives it whole. "recall" finds older records by a question.`
 
-// New opens the mount.
+// New makes the server of a mount, which must be there.
 func New(o Options) (*Server, error) {
-	root, err := os.OpenRoot(o.Point)
+	root, err := filesOf(o.Point)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +50,6 @@ func New(o Options) (*Server, error) {
 	s.addPrompts()
 	return s, nil
 }
-
-// Close lets the mount go.
-func (s *Server) Close() error { return s.root.Close() }
 
 // Run serves one client on standard input and output until it closes them (Transports, stdio).
 func (s *Server) Run(ctx context.Context) error {

@@ -33,6 +33,9 @@ func (s *Server) find(name string) (string, error) {
 	case len(parts) == 1 && parts[0] != "":
 		sessions := path.Join(s.home(), "agent", parts[0], "session")
 		current, err := s.value(sessions, "index/current")
+		if errors.Is(err, ErrNotMounted) {
+			return "", err
+		}
 		if err != nil || current == "" {
 			return "", fmt.Errorf("agent %q has no session: %w", parts[0], errNoSession)
 		}
@@ -43,7 +46,9 @@ func (s *Server) find(name string) (string, error) {
 	if !isSession(dir) {
 		return "", fmt.Errorf("%q: %w: a session is AGENT/SESSION, AGENT, or a path in the mount", name, errNoSession)
 	}
-	if _, err := s.root.Stat(dir); err != nil {
+	if _, err := s.root.Stat(dir); errors.Is(err, ErrNotMounted) {
+		return "", err
+	} else if err != nil {
 		return "", fmt.Errorf("%q: %w (the tool sessions lists those there are)", name, errNoSession)
 	}
 	return dir, nil
