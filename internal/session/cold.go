@@ -2,12 +2,9 @@ package session
 
 import (
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"strconv"
-	"strings"
 	"time"
 
 	"ctxfs/internal/appendlog"
@@ -151,41 +148,6 @@ func (x *Session) prefix(name string, ix *archive.Index) (appendlog.Prefix, erro
 		return nil, err
 	}
 	return &coldLog{Reader: r, x: x, name: name}, nil
-}
-
-// Raw reads the bytes of a log as they are stored, a torn end too, to check them: what is archived, if anything, is held
-// against its hash first.
-func (x *Session) Raw(name string) (io.ReadCloser, error) {
-	rel, prefix, err := x.parts(name)
-	if err != nil {
-		return nil, err
-	}
-	var head io.Reader = strings.NewReader("")
-	if c, ok := prefix.(*coldLog); ok {
-		if err := archive.Check(c.Reader); err != nil {
-			return nil, err
-		}
-		head = io.NewSectionReader(c, 0, c.Size())
-	}
-	f, err := x.store.dir.OpenFile(rel, unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
-	if errors.Is(err, fs.ErrNotExist) && prefix != nil {
-		return io.NopCloser(head), nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	st, err := f.Stat()
-	if err == nil && !st.Mode().IsRegular() {
-		err = &os.PathError{Op: "read", Path: rel, Err: unix.EINVAL}
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return struct {
-		io.Reader
-		io.Closer
-	}{io.MultiReader(head, f), f}, nil
 }
 
 // coldLog is an archived log as the beginning of a plain one. The store that it reads from stays open.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"path"
+	"time"
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/cas"
@@ -31,11 +32,13 @@ func (v *verifier) log(x *session.Session, name string) int {
 	}
 	defer f.Close()
 	r := bufio.NewReaderSize(f, 1<<20)
+	read := int64(0)
 	for n := 0; ; n++ {
-		line, err := readLine(r)
+		line, err := v.settled(f, r, read)
+		read += int64(len(line))
 		v.r.Bytes += int64(len(line))
 		if err == io.EOF {
-			if len(line) > 0 {
+			if len(line) > 0 && !takenBack(f, read) {
 				v.repairable(rel, "the last %d bytes are a torn line (mount the store to set them aside)", len(line))
 			}
 			return n
@@ -48,9 +51,40 @@ func (v *verifier) log(x *session.Session, name string) int {
 	}
 }
 
-// readLine reads a line with its end. One that no log can hold is an error: a user's file may be of any size.
-func readLine(r *bufio.Reader) ([]byte, error) {
-	var line []byte
+// A daemon that is writing a line has written a part of it: the kernel makes write(2) wait for a disk for 200 ms at a time
+// (balance_dirty_pages). A file that nobody has written to for long is not waited for, and all of a store's only some seconds.
+const (
+	pause     = 25 * time.Millisecond
+	quiet     = 20 // pauses in which a log that is written to stays as long as it is
+	maxPauses = 200
+	restsFor  = time.Minute
+)
+
+// settled reads a line, and of one that has no end yet what else comes. read is how much of the log was read before.
+func (v *verifier) settled(f *session.RawLog, r *bufio.Reader, read int64) ([]byte, error) {
+	line, err := readLine(r, nil)
+	for n := 0; err == io.EOF && len(line) > 0 && n < quiet && v.pauses > 0; n++ {
+		if _, at, serr := f.Stat(); serr != nil || time.Since(at) > restsFor || takenBack(f, read+int64(len(line))) {
+			break
+		}
+		v.pause(pause)
+		v.pauses--
+		was := len(line)
+		if line, err = readLine(r, line); len(line) > was {
+			n = 0
+		}
+	}
+	return line, err
+}
+
+// takenBack tells whether a log is shorter than what was read of it: so it is when there was no room for all of a line.
+func takenBack(f *session.RawLog, read int64) bool {
+	size, _, err := f.Stat()
+	return err == nil && size < read
+}
+
+// readLine goes on to read a line with its end. One that no log can hold is an error: a user's file may be of any size.
+func readLine(r *bufio.Reader, line []byte) ([]byte, error) {
 	for {
 		part, err := r.ReadSlice('\n')
 		line = append(line, part...)

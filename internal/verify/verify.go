@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"time"
 
 	"ctxfs/internal/session"
 )
@@ -33,9 +34,16 @@ type Report struct {
 // Store reads all of the store, and changes nothing. Its error is for what could not be read at all.
 // step, unless nil, is told how many steps of how many are done: owners' cold stores, and sessions.
 func Store(store *session.Store, step func(done, all int)) (*Report, error) {
-	v := &verifier{store: store, r: &Report{Problems: []Problem{}}, colds: map[string]*owned{}}
+	return newVerifier(store).all(step)
+}
+
+func newVerifier(store *session.Store) *verifier {
+	return &verifier{store: store, r: &Report{Problems: []Problem{}}, colds: map[string]*owned{}, pause: time.Sleep, pauses: maxPauses}
+}
+
+func (v *verifier) all(step func(done, all int)) (*Report, error) {
 	defer v.close()
-	owners, err := store.Owners()
+	owners, err := v.store.Owners()
 	v.begin(len(owners), step)
 	for _, o := range owners {
 		v.step()
@@ -44,7 +52,7 @@ func Store(store *session.Store, step func(done, all int)) (*Report, error) {
 		}
 	}
 	for _, o := range owners {
-		if err := store.ContainersOf(o, v.container); err != nil {
+		if err := v.store.ContainersOf(o, v.container); err != nil {
 			v.problem(o, "%v", err)
 		}
 	}
@@ -56,6 +64,9 @@ type verifier struct {
 	r     *Report
 	colds map[string]*owned
 	step  func() // tells that another step begins
+
+	pause  func(time.Duration) // waits
+	pauses int                 // that may still be made
 }
 
 // begin counts the steps, and has them told.

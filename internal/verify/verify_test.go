@@ -25,6 +25,9 @@ func must(t testing.TB, err error) {
 
 const rel = "home/1000/agent/coder/session/s"
 
+// two are the records of fixture's session.
+const two = "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"assistant\",\"content\":\"b\"}\n"
+
 // fixture makes a store with a session of two records, one event more than ctxfs writes itself, and a blob.
 func fixture(t *testing.T) (dir string, id cas.ID) {
 	t.Helper()
@@ -37,7 +40,7 @@ func fixture(t *testing.T) (dir string, id cas.ID) {
 	by := session.Caller{UID: 1000, GID: 1000}
 	x, err := c.Create("s", by)
 	must(t, err)
-	for name, lines := range map[string]string{session.Messages: "{\"role\":\"user\",\"content\":\"a\"}\n{\"role\":\"assistant\",\"content\":\"b\"}\n", session.Events: "{\"type\":\"x\"}\n"} {
+	for name, lines := range map[string]string{session.Messages: two, session.Events: "{\"type\":\"x\"}\n"} {
 		log, err := x.Log(name)
 		must(t, err)
 		must(t, log.Commit([]byte(lines)))
