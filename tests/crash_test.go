@@ -146,6 +146,7 @@ func TestWorkerKilled(t *testing.T) {
 		}
 	})
 	open := m.openAll(dir)
+	open.add(t, m.point+"/bin/ctxfs", read(t, program)) // what was read of it the kernel would keep
 	for range kills(t) {
 		worst.Store(0)
 		m.killWorker()
@@ -364,14 +365,20 @@ func (m *mount) openAll(dir string) *opened {
 		_ = gone(f.Name()) // the second moves it only where the rules allow that
 		o.files, o.want = append(o.files, f), append(o.want, "plain")
 	}
-	for name, want := range map[string]string{dir + "/messages.jsonl": "", dir + "/events.jsonl": "", m.point + "/bin/ctxfs": read(m.t, program)} {
-		f, err := os.Open(name) // not read: the kernel would keep what it has of the program
-		if err != nil {
-			m.t.Fatal(err)
-		}
-		o.files, o.want = append(o.files, f), append(o.want, want)
+	for _, name := range []string{"messages.jsonl", "events.jsonl"} {
+		o.add(m.t, filepath.Join(dir, name), "")
 	}
 	return o
+}
+
+// add opens one more, and does not read it yet.
+func (o *opened) add(t *testing.T, name, want string) {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.files, o.want = append(o.files, f), append(o.want, want)
 }
 
 // plain makes a plain file.

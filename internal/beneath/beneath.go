@@ -66,6 +66,15 @@ func (d *Dir) OpenFile(rel string, flags int, perm uint32) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path.Base(rel)), nil
 }
 
+// Create makes the file rel, and opens it with open(2) flags. Something that stands there already is EEXIST.
+func (d *Dir) Create(rel string, flags int, perm uint32, own Owner) (f *os.File, err error) {
+	err = own.make(func() (err error) {
+		f, err = d.OpenFile(rel, flags|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, perm)
+		return err
+	})
+	return f, err
+}
+
 // openat opens rel. With a guard, what is made is told from what is there already.
 func (d *Dir) openat(rel string, flags int, perm uint32) (int, error) {
 	if d.guard == nil || flags&unix.O_CREAT != 0 && flags&unix.O_EXCL != 0 {
@@ -174,22 +183,24 @@ func wrap(op, rel string, err error) error {
 }
 
 // Mkdir makes one directory.
-func (d *Dir) Mkdir(rel string, perm uint32) error {
-	return d.at("mkdir", rel, func(fd int, name string) error { return unix.Mkdirat(fd, name, perm) })
+func (d *Dir) Mkdir(rel string, perm uint32, own Owner) error {
+	return d.at("mkdir", rel, func(fd int, name string) error {
+		return own.make(func() error { return unix.Mkdirat(fd, name, perm) })
+	})
 }
 
 // MkdirAll makes rel and what is missing above it; each directory made goes to made (which may be nil). Something else
 // that stands at rel is ENOTDIR.
-func (d *Dir) MkdirAll(rel string, perm uint32, made func(rel string) error) error {
+func (d *Dir) MkdirAll(rel string, perm uint32, own Owner, made func(rel string) error) error {
 	if rel == "." || rel == "" {
 		return nil
 	}
-	err := d.Mkdir(rel, perm)
+	err := d.Mkdir(rel, perm, own)
 	if errors.Is(err, unix.ENOENT) {
-		if err := d.MkdirAll(path.Dir(rel), perm, made); err != nil {
+		if err := d.MkdirAll(path.Dir(rel), perm, own, made); err != nil {
 			return err
 		}
-		err = d.Mkdir(rel, perm)
+		err = d.Mkdir(rel, perm, own)
 	}
 	if errors.Is(err, unix.EEXIST) {
 		return d.isDir(rel)
@@ -231,8 +242,10 @@ func (d *Dir) Rename(oldRel, newRel string, flags uint) error {
 }
 
 // Symlink makes a link at rel with the given target text. Nothing in this package ever follows it.
-func (d *Dir) Symlink(target, rel string) error {
-	return d.at("symlink", rel, func(fd int, name string) error { return unix.Symlinkat(target, fd, name) })
+func (d *Dir) Symlink(target, rel string, own Owner) error {
+	return d.at("symlink", rel, func(fd int, name string) error {
+		return own.make(func() error { return unix.Symlinkat(target, fd, name) })
+	})
 }
 
 // Readlink gives the target text of the link rel.
@@ -254,25 +267,6 @@ func (d *Dir) Chown(rel string, uid, gid int) error {
 	}
 	defer f.Close()
 	return wrap("chown", rel, unix.Fchownat(int(f.Fd()), "", uid, gid, unix.AT_EMPTY_PATH))
-}
-
-// Give hands a folder or link that this process just made to its owner. Whoever may write to the folder above can put
-// something else in its place meanwhile, as a second name of a file of somebody else's: that is left alone.
-func (d *Dir) Give(rel string, uid, gid int) error {
-	fd, err := d.resolve(rel, unix.O_PATH|unix.O_NOFOLLOW, 0)
-	if err != nil {
-		return wrap("chown", rel, err)
-	}
-	defer unix.Close(fd)
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return wrap("chown", rel, err)
-	}
-	kind := st.Mode & unix.S_IFMT
-	if int(st.Uid) != os.Geteuid() || kind != unix.S_IFDIR && kind != unix.S_IFLNK {
-		return wrap("chown", rel, unix.EACCES)
-	}
-	return wrap("chown", rel, unix.Fchownat(fd, "", uid, gid, unix.AT_EMPTY_PATH))
 }
 
 // Chmod sets the permission bits of rel, which must not be a link.

@@ -98,12 +98,12 @@ func TestChangesStayInside(t *testing.T) {
 	for _, dir := range []string{"abs-dir", "rel-dir", "a/deep", "..", "../out", p.out, "root"} {
 		to := dir + "/x"
 		for op, err := range map[string]error{
-			"mkdir":      p.d.Mkdir(to, 0o755),
-			"mkdirall":   p.d.MkdirAll(to+"/y", 0o755, nil),
+			"mkdir":      p.d.Mkdir(to, 0o755, Owner{}),
+			"mkdirall":   p.d.MkdirAll(to+"/y", 0o755, Owner{}, nil),
 			"write":      p.d.WriteFile(to, []byte("x"), 0o644, Owner{}),
 			"rename out": p.d.Rename("a/f", to, 0),
 			"rename in":  p.d.Rename(dir+"/secret", "stolen", 0),
-			"symlink":    p.d.Symlink("a", to),
+			"symlink":    p.d.Symlink("a", to, Owner{}),
 			"unlink":     p.d.Unlink(dir + "/secret"),
 			"rmdir":      p.d.Rmdir(dir + "/secret"),
 			"chmod":      p.d.Chmod(dir+"/secret", 0o777),
@@ -154,7 +154,7 @@ func TestLinksThemselves(t *testing.T) {
 	if _, err := p.d.Readlink("a/f"); !errors.Is(err, unix.EINVAL) {
 		t.Errorf("Readlink of a file: %v", err)
 	}
-	must(t, p.d.Symlink("/etc/passwd", "a/new"))
+	must(t, p.d.Symlink("/etc/passwd", "a/new", Owner{}))
 	if to, err := os.Readlink(filepath.Join(p.in, "a/new")); err != nil || to != "/etc/passwd" {
 		t.Errorf("Symlink made %q, %v", to, err)
 	}
@@ -176,7 +176,7 @@ func TestLinksThemselves(t *testing.T) {
 func TestNoNames(t *testing.T) {
 	d := open(t, t.TempDir())
 	for _, rel := range []string{"", "a/", "/", "..", "a/..", "."} {
-		if err := d.Mkdir(rel, 0o755); !errors.Is(err, unix.EINVAL) {
+		if err := d.Mkdir(rel, 0o755, Owner{}); !errors.Is(err, unix.EINVAL) {
 			t.Errorf("Mkdir(%q): %v, want EINVAL", rel, err)
 		}
 		if err := d.Unlink(rel); !errors.Is(err, unix.EINVAL) {
@@ -195,7 +195,7 @@ func TestErrors(t *testing.T) {
 	if _, err := p.d.Stat("a/none"); !errors.As(err, &pe) || pe.Op != "stat" || pe.Path != "a/none" || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Stat: %v", err)
 	}
-	if err := p.d.Mkdir("a/b", 0o755); !errors.Is(err, fs.ErrExist) {
+	if err := p.d.Mkdir("a/b", 0o755, Owner{}); !errors.Is(err, fs.ErrExist) {
 		t.Errorf("Mkdir of what is there: %v", err)
 	}
 	if err := p.d.Rmdir("a"); !errors.Is(err, unix.ENOTEMPTY) {

@@ -55,10 +55,18 @@ func regular(f *os.File) error {
 	return nil
 }
 
-// Owner is who a new file belongs to. Chown false: whoever the process runs as.
+// Owner is who a new file belongs to, from its first moment. Chown false: whoever the process runs as.
 type Owner struct {
 	UID, GID int
 	Chown    bool
+}
+
+// make runs fn, which makes a file for its owner. In a folder with the set-group-id bit the file has the folder's group.
+func (o Owner) make(fn func() error) error {
+	if !o.Chown {
+		return fn()
+	}
+	return thread.Make(o.UID, o.GID, fn)
 }
 
 // WriteFile puts data at rel in one step: a reader, and a crash at any point, meets the old bytes or the new, never
@@ -78,13 +86,13 @@ func (d *Dir) WriteFile(rel string, data []byte, perm uint32, own Owner) error {
 // WriteTemp writes what r gives to a new file in dir, synced, and gives its path: to be renamed to its place.
 func (d *Dir) WriteTemp(dir string, r io.Reader, perm uint32, own Owner) (string, error) {
 	tmp := path.Join(dir, TempPrefix+randomName())
-	f, err := d.OpenFile(tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, perm)
+	f, err := d.Create(tmp, unix.O_WRONLY, perm, own)
 	if err != nil {
 		return "", err
 	}
 	_, err = io.Copy(ownerWriter{f, own}, r)
 	if err == nil {
-		err = settle(f, perm, own)
+		err = settle(f, perm)
 	}
 	if cerr := f.Close(); err == nil {
 		err = cerr
@@ -117,11 +125,11 @@ func (w ownerWriter) Write(p []byte) (n int, err error) {
 // something stands already it stays, and that is no error.
 func (d *Dir) NewFile(rel string, perm uint32, own Owner) error {
 	tmp := path.Join(path.Dir(rel), TempPrefix+randomName())
-	f, err := d.OpenFile(tmp, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL, perm)
+	f, err := d.Create(tmp, unix.O_WRONLY, perm, own)
 	if err != nil {
 		return err
 	}
-	err = hand(f, perm, own)
+	err = past(f, perm)
 	if cerr := f.Close(); err == nil {
 		err = cerr
 	}
@@ -137,22 +145,15 @@ func (d *Dir) NewFile(rel string, perm uint32, own Owner) error {
 	return err
 }
 
-func settle(f *os.File, perm uint32, own Owner) error {
-	if err := hand(f, perm, own); err != nil {
+func settle(f *os.File, perm uint32) error {
+	if err := past(f, perm); err != nil {
 		return err
 	}
 	return f.Sync()
 }
 
-// hand gives a new file to its owner.
-func hand(f *os.File, perm uint32, own Owner) error {
-	if own.Chown {
-		if err := f.Chown(own.UID, own.GID); err != nil {
-			return err
-		}
-	}
-	return unix.Fchmod(int(f.Fd()), perm) // past the umask
-}
+// past gives a new file its mode, past the umask.
+func past(f *os.File, perm uint32) error { return unix.Fchmod(int(f.Fd()), perm) }
 
 // TempPrefix starts the name of every temporary file that WriteFile makes; a crash may leave one behind.
 const TempPrefix = ".ctxfs-tmp-"

@@ -97,8 +97,8 @@ func TestWriteFileAtomic(t *testing.T) {
 // TestWriteFileFails leaves the old content and no temporary file.
 func TestWriteFileFails(t *testing.T) {
 	d := open(t, t.TempDir())
-	must(t, d.Mkdir("dir", 0o755))
-	must(t, d.Mkdir("dir/full", 0o755))
+	must(t, d.Mkdir("dir", 0o755, Owner{}))
+	must(t, d.Mkdir("dir/full", 0o755, Owner{}))
 	if err := d.WriteFile("dir", []byte("x"), 0o644, Owner{}); err == nil {
 		t.Error("a folder was replaced by a file")
 	}
@@ -126,7 +126,7 @@ func TestModes(t *testing.T) {
 	if st, err := d.Stat("f400"); err != nil || st.Mode&0o7777 != 0o755 {
 		t.Errorf("Chmod: %o, %v", st.Mode&0o7777, err)
 	}
-	must(t, d.Mkdir("dir", 0o777)) // mkdir(2) and open(2) heed the umask
+	must(t, d.Mkdir("dir", 0o777, Owner{})) // mkdir(2) and open(2) heed the umask
 	if st, err := d.Stat("dir"); err != nil || st.Mode&0o7777 != 0o700 {
 		t.Errorf("Mkdir: %o, %v", st.Mode&0o7777, err)
 	}
@@ -144,7 +144,7 @@ func TestReadFile(t *testing.T) {
 	if _, err := d.ReadFile("none", 5); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("none: %v", err)
 	}
-	must(t, d.Mkdir("dir", 0o755))
+	must(t, d.Mkdir("dir", 0o755, Owner{}))
 	if _, err := d.ReadFile("dir", 5); !errors.Is(err, unix.EISDIR) {
 		t.Errorf("a folder: %v", err)
 	}
@@ -174,29 +174,29 @@ func TestMkdirAll(t *testing.T) {
 	d := open(t, t.TempDir())
 	var made []string
 	note := func(rel string) error { made = append(made, rel); return nil }
-	must(t, d.MkdirAll("a/b/c", 0o755, note))
+	must(t, d.MkdirAll("a/b/c", 0o755, Owner{}, note))
 	if want := []string{"a", "a/b", "a/b/c"}; !slices.Equal(made, want) {
 		t.Errorf("made %v, want %v", made, want)
 	}
 	made = nil
-	must(t, d.MkdirAll("a/b/c", 0o755, note))
-	must(t, d.MkdirAll("a/d", 0o755, note))
-	must(t, d.MkdirAll(".", 0o755, note))
-	must(t, d.MkdirAll("a/e/f", 0o755, nil))
+	must(t, d.MkdirAll("a/b/c", 0o755, Owner{}, note))
+	must(t, d.MkdirAll("a/d", 0o755, Owner{}, note))
+	must(t, d.MkdirAll(".", 0o755, Owner{}, note))
+	must(t, d.MkdirAll("a/e/f", 0o755, Owner{}, nil))
 	if want := []string{"a/d"}; !slices.Equal(made, want) {
 		t.Errorf("made %v, want %v", made, want)
 	}
 	stop := errors.New("stop")
-	if err := d.MkdirAll("x/y", 0o755, func(string) error { return stop }); !errors.Is(err, stop) {
+	if err := d.MkdirAll("x/y", 0o755, Owner{}, func(string) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("the callback's error: %v", err)
 	}
 	if _, err := d.Stat("x/y"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it went on after the callback's error: %v", err)
 	}
 	must(t, d.WriteFile("file", nil, 0o600, Owner{}))
-	must(t, d.Symlink("a", "link"))
+	must(t, d.Symlink("a", "link", Owner{}))
 	for _, rel := range []string{"file", "link", "file/x"} {
-		if err := d.MkdirAll(rel, 0o755, nil); err == nil {
+		if err := d.MkdirAll(rel, 0o755, Owner{}, nil); err == nil {
 			t.Errorf("MkdirAll(%q) takes it for a folder", rel)
 		}
 	}
@@ -209,7 +209,7 @@ func TestMkdirAllTogether(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if err := d.MkdirAll("a/b/c/d", 0o755, func(string) error { made.Add(1); return nil }); err != nil {
+			if err := d.MkdirAll("a/b/c/d", 0o755, Owner{}, func(string) error { made.Add(1); return nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -223,10 +223,10 @@ func TestMkdirAllTogether(t *testing.T) {
 // TestRemoveAll removes a folder with links that lead out: the links go, what they name stays.
 func TestRemoveAll(t *testing.T) {
 	p := plant(t)
-	must(t, p.d.MkdirAll("t/a/b", 0o755, nil))
+	must(t, p.d.MkdirAll("t/a/b", 0o755, Owner{}, nil))
 	must(t, p.d.WriteFile("t/a/f", []byte("x"), 0o400, Owner{}))
-	must(t, p.d.Symlink(p.out, "t/a/link"))
-	must(t, p.d.Symlink("..", "t/up"))
+	must(t, p.d.Symlink(p.out, "t/a/link", Owner{}))
+	must(t, p.d.Symlink("..", "t/up", Owner{}))
 	for _, rel := range []string{"t", "abs-dir", "a/f", "none", "none/x"} {
 		must(t, p.d.RemoveAll(rel))
 		if _, err := p.d.Stat(rel); !errors.Is(err, fs.ErrNotExist) {
@@ -281,8 +281,8 @@ func TestUtimes(t *testing.T) {
 func TestIsDirInRoot(t *testing.T) {
 	root := t.TempDir()
 	d := open(t, root)
-	must(t, d.MkdirAll("work/src", 0o755, nil))
-	must(t, d.MkdirAll("etc", 0o755, nil))
+	must(t, d.MkdirAll("work/src", 0o755, Owner{}, nil))
+	must(t, d.MkdirAll("etc", 0o755, Owner{}, nil))
 	must(t, d.WriteFile("work/file", nil, 0o600, Owner{}))
 	for name, target := range map[string]string{"abs": "/work/src", "up": "../../../../work", "out": "/usr", "self": "self", "work/rel": "src", "magic": "/proc/self/root"} {
 		must(t, os.Symlink(target, filepath.Join(root, name)))

@@ -112,7 +112,7 @@ func Open(root *beneath.Dir, rel string, opt Options) (*Store, error) {
 	}
 	opt.Tuning.fill()
 	if !opt.ReadOnly {
-		if err := root.MkdirAll(rel, 0o700, func(made string) error { return settleDir(root, made, opt.Owner) }); err != nil {
+		if err := root.MkdirAll(rel, 0o700, opt.Owner, func(made string) error { return root.Sync(path.Dir(made)) }); err != nil {
 			return nil, fmt.Errorf("chunk store: %w", err)
 		}
 	}
@@ -126,15 +126,6 @@ func Open(root *beneath.Dir, rel string, opt Options) (*Store, error) {
 		return nil, fmt.Errorf("chunk store: %w", err)
 	}
 	return s, nil
-}
-
-func settleDir(root *beneath.Dir, made string, own beneath.Owner) error {
-	if own.Chown {
-		if err := root.Give(made, own.UID, own.GID); err != nil {
-			return err
-		}
-	}
-	return root.Sync(path.Dir(made))
 }
 
 func (s *Store) start() (err error) {
@@ -151,15 +142,23 @@ func (s *Store) start() (err error) {
 		}
 		return s.refresh()
 	}
-	if s.lock, err = s.dir.OpenFile(lockName, unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0o600); err != nil {
+	if err := s.takeLock(); err != nil {
 		return err
 	}
-	if s.opt.Owner.Chown {
-		if err := s.lock.Chown(s.opt.Owner.UID, s.opt.Owner.GID); err != nil {
-			return err
-		}
-	}
 	return s.update(func() error { return nil })
+}
+
+// takeLock opens the file that writers lock, and makes it when it is missing.
+func (s *Store) takeLock() (err error) {
+	const flags = unix.O_RDWR | unix.O_NOFOLLOW | unix.O_NONBLOCK
+	if s.lock, err = s.dir.OpenFile(lockName, flags, 0); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := s.dir.NewFile(lockName, 0o600, s.opt.Owner); err != nil {
+		return err
+	}
+	s.lock, err = s.dir.OpenFile(lockName, flags, 0)
+	return err
 }
 
 // Close ends the use of s. Nobody may be in another call.

@@ -190,15 +190,11 @@ func (s *Store) makeTail(p *pending) error {
 
 // create makes a file that is appended to. Its name is durable when it returns.
 func (s *Store) create(name string) (*os.File, error) {
-	f, err := s.openFile(name, unix.O_RDWR|unix.O_APPEND|unix.O_CREAT|unix.O_EXCL)
+	f, err := s.dir.Create(name, unix.O_RDWR|unix.O_APPEND, 0o600, s.opt.Owner)
 	if err != nil {
 		return nil, err
 	}
-	err = f.Chmod(0o600)
-	if own := s.opt.Owner; err == nil && own.Chown {
-		err = f.Chown(own.UID, own.GID)
-	}
-	if err == nil {
+	if err = f.Chmod(0o600); err == nil { // past the umask
 		err = s.dir.Sync(".")
 	}
 	if err != nil {

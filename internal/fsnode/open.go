@@ -189,12 +189,8 @@ func (f *FS) create(n node, in *fuse.CreateIn, name string, out *fuse.CreateOut)
 		return err
 	}
 	open := int(in.Flags&plainFlags) &^ unix.O_APPEND
-	file, err := s.Dir().OpenFile(rel, open|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW, in.Mode&0o7777)
+	file, err := s.Create(rel, open, in.Mode&0o7777, caller(&in.InHeader))
 	if err != nil {
-		return err
-	}
-	if err := s.GiveFile(file, rel, caller(&in.InHeader)); err != nil {
-		file.Close()
 		return err
 	}
 	f.touch(n)

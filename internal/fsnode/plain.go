@@ -168,11 +168,11 @@ func (f *FS) mkdirPlain(n node, name string, mode uint32, by session.Caller) (ui
 	if err := s.Room(rel, 0, 1); err != nil {
 		return 0, err
 	}
-	if err := s.Dir().Mkdir(rel, mode&0o7777); err != nil {
+	if err := s.Mkdir(rel, mode&0o7777, by); err != nil {
 		return 0, err
 	}
 	f.touch(n)
-	return f.table.id(kPlain, n.id, name), s.Give(rel, by)
+	return f.table.id(kPlain, n.id, name), nil
 }
 
 // Symlink makes a link in an agent's root. Links lead nowhere in ctxfs itself: nothing in it follows one.
@@ -192,10 +192,7 @@ func (f *FS) Symlink(_ <-chan struct{}, header *fuse.InHeader, target, name stri
 	if err := s.Room(rel, 0, 1); err != nil {
 		return errno(err)
 	}
-	if err := s.Dir().Symlink(target, rel); err != nil {
-		return errno(err)
-	}
-	if err := s.Give(rel, caller(header)); err != nil {
+	if err := s.Symlink(target, rel, caller(header)); err != nil {
 		return errno(err)
 	}
 	return errno(f.entry(f.table.id(kPlain, n.id, name), out))

@@ -34,9 +34,25 @@ func (a surviving) once(unique uint64, do func() fuse.Status, known ...fuse.Stat
 func (a surviving) made(h *fuse.InHeader, name string, out *fuse.EntryOut, do func() fuse.Status) fuse.Status {
 	st, was := a.once(h.Unique, do, fuse.Status(unix.EEXIST))
 	if was {
+		if err := a.settle(h.NodeId); err != nil {
+			return errno(err)
+		}
 		return a.FS.Lookup(nil, h, name, out)
 	}
 	return st
+}
+
+// settle makes the names in a folder durable, which the first process may not have come to.
+func (a surviving) settle(folder uint64) error {
+	n, err := a.node(folder)
+	if err != nil {
+		return err
+	}
+	s, rel, err := a.at(n)
+	if err != nil {
+		return nil // of sockets, which are in no store
+	}
+	return s.Dir().Sync(rel)
 }
 
 func (a surviving) Mkdir(c <-chan struct{}, in *fuse.MkdirIn, name string, out *fuse.EntryOut) fuse.Status {

@@ -209,7 +209,10 @@ func (p *planner) leftovers(rel string) error {
 	}
 	for _, e := range entries {
 		sub := path.Join(rel, e.Name())
-		if e.IsDir() && e.Name() != session.StateDir && !isRoot(sub) {
+		switch {
+		case e.IsDir() && isHalfMade(sub):
+			p.old(sub, "session that a crash left half made")
+		case e.IsDir() && e.Name() != session.StateDir && !isRoot(sub):
 			if err := p.leftovers(sub); err != nil {
 				return err
 			}
@@ -219,19 +222,25 @@ func (p *planner) leftovers(rel string) error {
 	return nil
 }
 
+// isHalfMade tells whether a folder is that of a session that has no name yet.
+func isHalfMade(rel string) bool {
+	parts := strings.Split(rel, "/")
+	return len(parts) == 6 && parts[4] == "session" && strings.HasPrefix(parts[5], beneath.TempPrefix)
+}
+
 // isRoot tells whether a folder is an agent's root: its files are the agent's, and hold no references.
 func isRoot(rel string) bool {
 	parts := strings.Split(rel, "/")
 	return len(parts) == 5 && parts[4] == "root"
 }
 
-// old adds a file to the plan when it is old enough.
+// old adds a file, or a folder with all that is in it, to the plan when it is old enough.
 func (p *planner) old(rel, reason string) {
 	st, err := p.dir.Stat(rel)
 	if err != nil || young(st, p.plan.before) {
 		return
 	}
-	p.add(Action{Do: Remove, Path: rel, Bytes: st.Size, Reason: reason})
+	p.add(Action{Do: Remove, Path: rel, Bytes: st.Size, Reason: reason, all: st.Mode&unix.S_IFMT == unix.S_IFDIR})
 }
 
 func young(st unix.Stat_t, before time.Time) bool { return !time.Unix(st.Mtim.Unix()).Before(before) }

@@ -156,7 +156,22 @@ func TestTemps(t *testing.T) {
 		stale = append(stale, dir+"/"+beneath.TempPrefix+"old")
 	}
 	f.file("home/1000/agent/coder/root/"+beneath.TempPrefix+"old", "the agent's own", old)
-	f.want(stale...)
+	for name, age := range map[string]time.Duration{"half": old, "young": time.Minute} { // sessions that have no name yet
+		dir := "home/1000/agent/coder/session/" + beneath.TempPrefix + name
+		f.file(dir+"/messages.jsonl", "", age)
+		f.file(dir+"/"+beneath.TempPrefix+"meta", "{}", age)
+		f.age(dir, age)
+	}
+	half := "home/1000/agent/coder/session/" + beneath.TempPrefix + "half"
+	f.want(append(stale, half)...)
+	plan, err := Make(f.store, Options{Now: f.now})
+	must(t, err)
+	_, err = Run(f.store, plan, nil)
+	must(t, err)
+	if _, err := f.store.Dir().Stat(half); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("half a session: %v", err)
+	}
+	f.want()
 }
 
 // TestAlive: a blob is alive when any file of the same owner names it.

@@ -1,6 +1,7 @@
 package gc
 
 import (
+	"ctxfs/internal/beneath"
 	"errors"
 	"path"
 
@@ -25,7 +26,7 @@ func Lock(store *session.Store) (release func() error, err error) {
 			moved()
 		}
 	}()
-	if err := store.Dir().MkdirAll(session.StateDir, 0o700, nil); err != nil { // not there where only sessions were copied
+	if err := store.Dir().MkdirAll(session.StateDir, 0o700, beneath.Owner{}, nil); err != nil { // not there where only sessions were copied
 		return nil, err
 	}
 	f, err := store.Dir().OpenFile(path.Join(session.StateDir, "gc.lock"), unix.O_RDWR|unix.O_CREAT|unix.O_NOFOLLOW, 0o600)

@@ -30,13 +30,13 @@ func TestDetached(t *testing.T) {
 	}
 	d, err := Detached(Limits{Bytes: 1 << 20, Inodes: 10})
 	must(t, err)
-	must(t, d.MkdirAll("a/b", 0o700, nil))
+	must(t, d.MkdirAll("a/b", 0o700, beneath.Owner{}, nil))
 	must(t, fill(d.Dir, "a/b/f", 1000))
 	if err := fill(d.Dir, "a/big", 1<<20+1); !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("more bytes than there may be: %v", err)
 	}
 	for i := 0; err == nil && i < 11; i++ {
-		err = d.Mkdir("m"+string(rune('a'+i)), 0o700)
+		err = d.Mkdir("m"+string(rune('a'+i)), 0o700, beneath.Owner{})
 	}
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("more files than there may be: %v", err)
@@ -77,7 +77,7 @@ func TestFolder(t *testing.T) {
 	place := shm(t)
 	d, err := Folder([]string{"/none", place})
 	must(t, err)
-	must(t, d.MkdirAll("a/b", 0o700, nil))
+	must(t, d.MkdirAll("a/b", 0o700, beneath.Owner{}, nil))
 	must(t, fill(d.Dir, "a/b/f", 1000))
 	name := filepath.Join(place, list(t, place)[0])
 	if st, err := os.Stat(name); err != nil || st.Mode().Perm() != 0o700 {

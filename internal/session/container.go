@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"fmt"
+	"io/fs"
 	"path"
 	"regexp"
 	"slices"
@@ -121,19 +123,13 @@ func (c *Container) Create(name string, by Caller) (*Session, error) {
 	if err := CheckSessionName(name); err != nil {
 		return nil, err
 	}
-	if err := c.makeDir(name, by); err != nil {
-		return nil, err
-	}
-	x, err := c.Session(name)
-	if err != nil {
+	if err := c.make(name, by); err != nil {
 		return nil, err
 	}
 	c.store.counted(1)
-	if err := x.lay(by); err != nil {
-		if c.store.memory != nil {
-			_ = x.End() // there was no room for it
-		}
-		return nil, fmt.Errorf("session %s: %w", name, err)
+	x, err := c.Session(name)
+	if err != nil {
+		return nil, err
 	}
 	// A line that was fsynced is on disk only when the way to it is.
 	if err := c.store.dir.Sync(c.SessionsRel()); err != nil {
@@ -143,9 +139,17 @@ func (c *Container) Create(name string, by Caller) (*Session, error) {
 	return x, nil
 }
 
-// makeDir makes a session's folder, and what is missing above it.
-func (c *Container) makeDir(name string, by Caller) error {
+// make makes a session's folder with its files, and what is missing above it. It is there whole or not at all: what a crash leaves
+// of it is a temporary folder, for gc.
+func (c *Container) make(name string, by Caller) (err error) {
 	if m := c.store.memory; m != nil {
+		defer func() {
+			if err != nil { // there was no room for it
+				m.tree.Lock()
+				defer m.tree.Unlock()
+				c.store.prune(c.SessionsRel())
+			}
+		}()
 		m.tree.RLock()
 		defer m.tree.RUnlock()
 	}
@@ -153,6 +157,9 @@ func (c *Container) makeDir(name string, by Caller) error {
 		return err
 	}
 	rel := path.Join(c.SessionsRel(), name)
+	if there, err := c.store.has(rel); there || err != nil {
+		return cmp.Or(err, error(&fs.PathError{Op: "mkdir", Path: rel, Err: unix.EEXIST}))
+	}
 	if err := c.store.Room(rel, 0, sessionFiles); err != nil {
 		return err
 	}
@@ -160,10 +167,18 @@ func (c *Container) makeDir(name string, by Caller) error {
 	if c.Scope == Shared {
 		perm = 0o770
 	}
-	if err := c.store.dir.Mkdir(rel, perm); err != nil {
+	tmp := path.Join(c.SessionsRel(), beneath.TempPrefix+newID())
+	if err = c.store.Mkdir(tmp, perm, by); err != nil {
 		return err
 	}
-	return c.store.Give(rel, by)
+	if err = c.store.lay(tmp, by); err == nil {
+		err = c.store.dir.Rename(tmp, rel, renameNoReplace)
+	}
+	if err != nil {
+		_ = c.store.dir.RemoveAll(tmp) // the first error is the one to report
+		return fmt.Errorf("session %s: %w", name, err)
+	}
+	return nil
 }
 
 // Rename gives a session another name. An existing session is never replaced.

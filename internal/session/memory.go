@@ -1,6 +1,7 @@
 package session
 
 import (
+	"ctxfs/internal/beneath"
 	"errors"
 	"path"
 	"strings"
@@ -45,7 +46,7 @@ func (s *Store) OpenMemory(uid uint32) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := dir.MkdirAll(tempTrash, 0o700, nil); err != nil {
+	if err := dir.MkdirAll(tempTrash, 0o700, beneath.Owner{}, nil); err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}
 	m := &Store{path: s.path, dir: dir.Dir, opt: s.opt, enc: s.enc, redact: s.redact, chown: s.chown, Stats: s.Stats, memory: &memory{base: s, dir: dir},

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 
+	"ctxfs/internal/beneath"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -162,6 +164,11 @@ func TestTemporaryFull(t *testing.T) {
 	if !errors.Is(err, unix.ENOSPC) {
 		t.Errorf("many files: %v", err)
 	}
+	must(t, c.store.dir.Scan(c.SessionsRel(), func(e beneath.Found) {
+		if _, err := c.store.dir.Stat(path.Join(c.SessionsRel(), e.Name, "meta.json")); err != nil {
+			t.Errorf("half a session: %v", err)
+		}
+	}))
 	other, err := s.OpenMemory(me.UID + 1)
 	must(t, err)
 	oc := container(t, other, "home/1001/agent/coder")

@@ -15,17 +15,14 @@ import (
 // Caller is who asks, as the kernel says.
 type Caller struct{ UID, GID uint32 }
 
-// ownerFor gives who a new file at rel belongs to: in home/<uid> that user, whoever asked; elsewhere the caller. Its group is
-// that of a folder with the set-group-id bit, as a share's.
+// ownerFor gives who a new file at rel belongs to: in home/<uid> that user, whoever asked; elsewhere the caller. In a folder with
+// the set-group-id bit, as a share's, the folder's group comes before the owner's.
 func (s *Store) ownerFor(rel string, c Caller) beneath.Owner {
 	own := beneath.Owner{UID: int(c.UID), GID: int(c.GID), Chown: s.chown}
 	if uid, ok := HomeOf(rel); ok {
 		if uid != own.UID {
 			own.UID, own.GID = uid, primaryGroup(uid)
 		}
-	}
-	if st, err := s.dir.Stat(path.Dir(rel)); err == nil && st.Mode&0o2000 != 0 {
-		own.GID = int(st.Gid)
 	}
 	return own
 }
@@ -48,7 +45,7 @@ func OwnerRel(rel string) string {
 	return path.Join(parts[0], parts[1])
 }
 
-// MakeDirs makes the directory rel and what is missing above it, each given to its owner.
+// MakeDirs makes the directory rel and what is missing above it, each for its owner.
 func (s *Store) MakeDirs(rel string, c Caller) error {
 	if m := s.memory; m != nil {
 		m.tree.RLock()
@@ -65,30 +62,22 @@ func (s *Store) makeDirs(rel string, c Caller) error {
 	if strings.HasPrefix(rel, "shared/") {
 		perm = 0o770
 	}
-	return s.dir.MkdirAll(rel, perm, func(made string) error {
-		if err := s.Give(made, c); err != nil {
-			return err
-		}
-		return s.dir.Sync(path.Dir(made))
-	})
+	return s.dir.MkdirAll(rel, perm, s.ownerFor(rel, c), func(made string) error { return s.dir.Sync(path.Dir(made)) })
 }
 
-// Give hands the new directory or link rel to its owner.
-func (s *Store) Give(rel string, c Caller) error {
-	own := s.ownerFor(rel, c)
-	if !own.Chown {
-		return nil
-	}
-	return s.dir.Give(rel, own.UID, own.GID)
+// Create makes the plain file rel, which is not there yet, for its owner, and opens it with open(2) flags.
+func (s *Store) Create(rel string, flags int, perm uint32, by Caller) (*os.File, error) {
+	return s.dir.Create(rel, flags, perm, s.ownerFor(rel, by))
 }
 
-// GiveFile hands the new file f, which was made at rel, to its owner.
-func (s *Store) GiveFile(f *os.File, rel string, c Caller) error {
-	own := s.ownerFor(rel, c)
-	if !own.Chown {
-		return nil
-	}
-	return f.Chown(own.UID, own.GID)
+// Mkdir makes the plain folder rel for its owner, and Symlink a link.
+func (s *Store) Mkdir(rel string, perm uint32, by Caller) error {
+	return s.dir.Mkdir(rel, perm, s.ownerFor(rel, by))
+}
+
+// Symlink: see Mkdir.
+func (s *Store) Symlink(target, rel string, by Caller) error {
+	return s.dir.Symlink(target, rel, s.ownerFor(rel, by))
 }
 
 // own refuses, in home/<uid>, what does not belong to that user. A user can reach the files of their own home in the store,

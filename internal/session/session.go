@@ -189,32 +189,34 @@ func FileMode(dir uint32, writable bool) uint32 {
 }
 
 // owner is who new files of the session belong to, and with which mode.
-func (x *Session) owner() (beneath.Owner, uint32, error) {
-	a, err := x.attr()
-	own := beneath.Owner{UID: int(a.UID), GID: int(a.GID), Chown: x.store.chown}
-	if uid, ok := HomeOf(x.rel()); ok && uid != own.UID { // a session that root made by hand
+func (x *Session) owner() (beneath.Owner, uint32, error) { return x.store.ownerIn(x.rel()) }
+
+// ownerIn is who new files of a session at rel belong to, and with which mode.
+func (s *Store) ownerIn(rel string) (beneath.Owner, uint32, error) {
+	st, err := s.dir.Stat(rel)
+	own := beneath.Owner{UID: int(st.Uid), GID: int(st.Gid), Chown: s.chown}
+	if uid, ok := HomeOf(rel); ok && uid != own.UID { // a session that root made by hand
 		own.UID, own.GID = uid, primaryGroup(uid)
 	}
-	return own, FileMode(a.Mode, true), err
+	return own, FileMode(st.Mode, true), err
 }
 
-// lay puts the files of a new session in place.
-func (x *Session) lay(by Caller) error {
-	own, perm, err := x.owner()
+// lay puts the files of a new session in its folder at rel.
+func (s *Store) lay(rel string, by Caller) error {
+	own, perm, err := s.ownerIn(rel)
 	if err != nil {
 		return err
 	}
 	for _, log := range []string{Messages, Events} {
-		if err := x.store.dir.NewFile(x.file(log), perm, own); err != nil {
+		if err := s.dir.NewFile(path.Join(rel, log), perm, own); err != nil {
 			return err
 		}
 	}
-	now := x.store.opt.Now().UTC()
-	meta, err := json.Marshal(map[string]any{"id": newID(), "created_at": stamp(now), "created_by_uid": by.UID})
+	meta, err := json.Marshal(map[string]any{"id": newID(), "created_at": stamp(s.opt.Now().UTC()), "created_by_uid": by.UID})
 	if err != nil {
 		return err
 	}
-	return x.store.dir.WriteFile(x.file("meta.json"), append(meta, '\n'), perm, own)
+	return s.dir.WriteFile(path.Join(rel, "meta.json"), append(meta, '\n'), perm, own)
 }
 
 // stamp writes a time as the session's files do: RFC 3339 in UTC.

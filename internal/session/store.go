@@ -149,7 +149,7 @@ func (s *Store) open() error {
 		return nil
 	}
 	for _, d := range []string{StateDir, "home", "shared", "agent", "model"} {
-		if err := s.dir.MkdirAll(d, storeMode(s.chown && d == "home"), nil); err != nil {
+		if err := s.dir.MkdirAll(d, storeMode(s.chown && d == "home"), beneath.Owner{}, nil); err != nil {
 			return err
 		}
 		if err := s.shut(d); err != nil {
