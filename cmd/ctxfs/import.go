@@ -126,6 +126,9 @@ func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]importe
 	in := fileImport{to: to, agent: agent, stem: stem, used: map[string]bool{}}
 	reports, err := importer.ImportAll(r, format, in.open, bar.set)
 	bar.end()
+	if in.sink != nil {
+		_ = in.sink.note(err)
+	}
 	err = errors.Join(err, in.close())
 	if err == nil && len(reports) == 0 {
 		return nil, errors.New("it is empty")

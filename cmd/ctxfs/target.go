@@ -9,12 +9,15 @@ import (
 	"path"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
+
+	"golang.org/x/sys/unix"
 )
 
 // target is where sessions are imported: a mount, or a store that is not mounted.
@@ -29,6 +32,8 @@ type sink struct {
 	dir              string // the session's directory, for people
 	messages, events lineWriter
 	blobs            blobKeeper
+	remove           func() error // takes the session away
+	failed           bool         // its import did: half a session would look like a whole one, and hold its name
 }
 
 // blobKeeper takes pictures and documents; *chunkstore.Store is one.
@@ -42,16 +47,29 @@ type lineWriter interface {
 	close() error
 }
 
-func (s *sink) Message(line []byte) error { return s.messages.line(line) }
-func (s *sink) Event(line []byte) error   { return s.events.line(line) }
+func (s *sink) Message(line []byte) error { return s.note(s.messages.line(line)) }
+func (s *sink) Event(line []byte) error   { return s.note(s.events.line(line)) }
 
 func (s *sink) Blob(data []byte) (string, error) {
 	id, err := s.blobs.Put(data)
-	return id.String(), err
+	return id.String(), s.note(err)
 }
 
+func (s *sink) note(err error) error {
+	s.failed = s.failed || err != nil
+	return err
+}
+
+// close ends the session. One whose import failed is taken away.
 func (s *sink) close() error {
-	return errors.Join(s.messages.close(), s.events.close(), s.blobs.Close())
+	err := s.note(errors.Join(s.messages.close(), s.events.close(), s.blobs.Close()))
+	if !s.failed {
+		return nil
+	}
+	if rerr := s.remove(); rerr != nil {
+		return errors.Join(err, fmt.Errorf("half of it is in %s; take that away with ctxfs session delete --yes %s: %w", s.dir, s.dir, rerr))
+	}
+	return err
 }
 
 func (f *importFlags) target() (target, error) {
@@ -112,7 +130,18 @@ func (m *mountTarget) create(agent, name string) (*sink, error) {
 		_ = messages.close()
 		return nil, err
 	}
-	return &sink{dir: dir, messages: messages, events: events, blobs: mountBlobs{dir}}, nil
+	return &sink{dir: dir, messages: messages, events: events, blobs: mountBlobs{dir}, remove: func() error { return deleteClosed(dir) }}, nil
+}
+
+// deleteClosed deletes a session whose files were closed just now: the kernel tells the daemon so a little later.
+func deleteClosed(dir string) error {
+	for wait := time.Millisecond; ; wait *= 2 {
+		err := mountOrder(dir, "delete")
+		if !errors.Is(err, unix.EBUSY) || wait > time.Second {
+			return err
+		}
+		time.Sleep(wait)
+	}
 }
 
 // ownDir is the folder of a session of the caller's in a mount.
@@ -180,7 +209,8 @@ func (s *storeTarget) create(agent, name string) (*sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &sink{dir: filepath.Join(s.store.Path(), x.Rel()), messages: &logLines{x: x, name: session.Messages}, events: &logLines{x: x, name: session.Events}, blobs: blobs}, nil
+	return &sink{dir: filepath.Join(s.store.Path(), x.Rel()), messages: &logLines{x: x, name: session.Messages}, events: &logLines{x: x, name: session.Events}, blobs: blobs,
+		remove: func() error { return c.Delete(name) }}, nil
 }
 
 // logLines commits lines to a log of a session, about a megabyte at a time.
