@@ -2,9 +2,11 @@ package tests
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -118,6 +120,32 @@ func until(t *testing.T, what string, done func() bool) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	t.Fatalf("not within ten seconds: %s", what)
+}
+
+// What a mount says of itself, and of a session's title as JSON, does not reach a terminal as it is.
+func TestEscapesOnTerminal(t *testing.T) {
+	needFUSE(t)
+	m := &mount{t: t, point: filepath.Join(t.TempDir(), "ctx"), store: filepath.Join(t.TempDir(), "\x1b]0;pwned\a\u009b2J\u202e")}
+	must(t, os.MkdirAll(m.point, 0o755))
+	m.agent = filepath.Join(m.point, "home", fmt.Sprint(os.Getuid()), "agent", "coder")
+	m.start()
+	t.Cleanup(m.finish)
+	must(t, os.WriteFile(m.session("titled")+"/meta.json", []byte(`{"title":"\u009b2J\u202e"}`), 0o600))
+	for _, c := range []struct{ args, want string }{
+		{"status " + m.point, `\x1b]0;pwned\a\u009b2J\u202e`},
+		{"status --json " + m.point, `\u001b]0;pwned\u0007\u009b2J\u202e`},
+		{"top --json --once --interval 0s --mount " + m.point, `"title":"\u009b2J\u202e"`},
+	} {
+		x := newTerminal(t, 24, 200)
+		cmd := exec.Command(program, strings.Fields(c.args)...)
+		x.run(cmd)
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
+		if said := x.end(); strings.ContainsAny(said, "\x1b\a\u009b\u202e") || !strings.Contains(said, c.want) {
+			t.Errorf("%s: %q", c.args, said)
+		}
+	}
 }
 
 // Work that lasts shows on a terminal how far it is, and takes that away when it is done.

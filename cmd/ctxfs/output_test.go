@@ -1,8 +1,12 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
 	"strings"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 func TestPrintable(t *testing.T) {
@@ -15,6 +19,36 @@ func TestPrintable(t *testing.T) {
 	} {
 		if got := printable(in); got != want {
 			t.Errorf("%q: got %q, want %q", in, got, want)
+		}
+	}
+}
+
+// On a terminal JSON has nothing that a terminal obeys, and says the same.
+func TestPrintableJSON(t *testing.T) {
+	const text = "plain ✓ 日本 \x1b]0;x\a \u009b2J \x7f \u202e \u2066 \u061c <&>\n\ttab \\u009b"
+	keys, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer keys.Close()
+	defer tty.Close()
+	for _, indent := range []string{"", "  "} {
+		done := make(chan error, 1)
+		go func() { done <- encodeJSON(tty, map[string]string{text: text}, indent) }()
+		var got map[string]string
+		var seen strings.Builder
+		if err := json.NewDecoder(io.TeeReader(keys, &seen)).Decode(&got); err != nil || len(got) != 1 || got[text] != text {
+			t.Errorf("%v: %q", err, got)
+		}
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if strings.ContainsFunc(strings.ReplaceAll(seen.String(), "\r\n", "\n"), unsafeRune) || !strings.Contains(seen.String(), `\u009b2J \u007f \u202e \u2066 \u061c <&>`) {
+			t.Errorf("%q", seen.String())
+		}
+		var plain strings.Builder
+		if err := encodeJSON(&plain, text, indent); err != nil || !strings.Contains(plain.String(), "\u009b2J \x7f \u202e") {
+			t.Errorf("to a file: %q, %v", plain.String(), err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -115,10 +114,8 @@ func (f *topFlags) look(l *top.Looker) ([]top.Row, error) {
 
 // printRows prints an object a line.
 func printRows(w io.Writer, rows []top.Row) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
 	for i := range rows {
-		if err := enc.Encode(&rows[i]); err != nil {
+		if err := encodeJSON(w, &rows[i], ""); err != nil {
 			return err
 		}
 	}
