@@ -12,6 +12,7 @@ import (
 
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
+	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,8 @@ func newImport() *cobra.Command {
 		Long: `Turn each FILE, a session log of another agent, into a session of its own: messages in order with tool calls, results and
 thinking, pictures kept by reference, compactions marked, native ids kept. Every source record is accounted for. The format
 is told by content (see docs/import.md): ` + strings.Join(importer.Formats(), ", ") + `.
-A FILE that holds several conversations becomes as many sessions. With a mount, sessions are written through it; without,
+A FILE that holds several conversations becomes as many sessions, all or none. One that cannot be imported keeps no other from
+it, and leaves nothing behind. With a mount, sessions are written through it; without,
 straight into the store.`,
 		Example: "  ctxfs import ~/.claude/projects/*/*.jsonl\n  ctxfs import rollout.jsonl --agent coder --session fix-42\n  ctxfs import --format pi torn.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -77,25 +79,40 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 		return err
 	}
 	defer to.close()
-	bad := 0
+	bad, failed := 0, []error(nil)
 	for _, name := range files {
 		all, err := f.one(cmd, to, name)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+		if err != nil { // those that follow have nothing to do with it
+			failed = append(failed, fmt.Errorf("%s: %w", name, err))
 		}
 		for _, done := range all {
 			for _, n := range done.Report.Bad {
 				bad += n
 			}
 			if err := f.print(cmd, done); err != nil {
-				return err
+				return errors.Join(append(failed, err)...)
 			}
 		}
 	}
+	return outcome(len(files), failed, bad)
+}
+
+// outcome is the error of an import: why each file that failed did, and how many lines of others could not be read.
+func outcome(files int, failed []error, bad int) error {
+	var unread error
 	if bad > 0 {
-		return problems{fmt.Sprintf("%d source lines could not be read; each is kept whole in an import_error event", bad)}
+		unread = problems{fmt.Sprintf("%d source lines could not be read; each is kept whole in an import_error event", bad)}
 	}
-	return nil
+	if len(failed) == 0 {
+		return unread
+	}
+	if files > 1 {
+		failed = append(failed, fmt.Errorf("%d of %d files were not imported", len(failed), files))
+	}
+	if unread != nil { // the code is that of what failed
+		failed = append(failed, errors.New(unread.Error()))
+	}
+	return errors.Join(failed...)
 }
 
 func (f *importFlags) print(cmd *cobra.Command, done imported) error {
@@ -106,7 +123,7 @@ func (f *importFlags) print(cmd *cobra.Command, done imported) error {
 	return err
 }
 
-// one imports one file.
+// one imports one file: all of its conversations or none.
 func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]imported, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -129,13 +146,15 @@ func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]importe
 	if in.sink != nil {
 		_ = in.sink.note(err)
 	}
-	err = errors.Join(err, in.close())
-	if err == nil && len(reports) == 0 {
+	if err = errors.Join(err, in.close()); err != nil {
+		return nil, in.undone(err)
+	}
+	if len(reports) == 0 {
 		return nil, errors.New("it is empty")
 	}
 	var all []imported
 	for i, report := range reports {
-		all = append(all, imported{File: name, Session: in.dirs[i], Report: report})
+		all = append(all, imported{File: name, Session: in.made[i].dir, Report: report})
 		err = errors.Join(err, report.Check())
 	}
 	return all, err
@@ -145,8 +164,8 @@ func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]importe
 type fileImport struct {
 	to          target
 	agent, stem string
-	sink        *sink // of the session that is written now
-	dirs        []string
+	sink        *sink   // of the session that is written now
+	made        []*sink // of all
 	used        map[string]bool
 }
 
@@ -163,7 +182,7 @@ func (in *fileImport) open(label string) (importer.Sink, error) {
 	if err != nil {
 		return nil, err
 	}
-	in.sink, in.dirs = s, append(in.dirs, s.dir)
+	in.sink, in.made = s, append(in.made, s)
 	return s, nil
 }
 
@@ -174,6 +193,19 @@ func (in *fileImport) close() error {
 	s := in.sink
 	in.sink = nil
 	return s.close()
+}
+
+// undone takes away what was made of a file before its import failed with err: the next try would stop at its names.
+func (in *fileImport) undone(err error) error {
+	for _, s := range in.made {
+		if s.failed { // it is gone
+			continue
+		}
+		if rerr := s.remove(); rerr != nil {
+			err = fmt.Errorf("%w; a part of it is in %s, take that away with: ctxfs session delete --yes %s: %w", err, s.dir, mounts.Quote(s.dir), rerr)
+		}
+	}
+	return err
 }
 
 // sizeOf is the length of a file in bytes; -1 when it has none, as a pipe.
