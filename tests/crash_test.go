@@ -214,6 +214,30 @@ func TestWorkerKilledRenaming(t *testing.T) {
 	must(t, f.Close())
 }
 
+// A worker that dies in the middle of a line that is too long: the rest is of that line, and not a line of its own.
+func TestWorkerKilledInALineTooLong(t *testing.T) {
+	m := newMount(t)
+	log := m.session("long") + "/messages.jsonl"
+	fd, err := syscall.Open(log, syscall.O_WRONLY|syscall.O_APPEND, 0)
+	must(t, err)
+	defer syscall.Close(fd)
+	piece := []byte(strings.Repeat("x", 1<<20))
+	for range 64 {
+		if _, err = syscall.Write(fd, piece); err != nil {
+			break
+		}
+	}
+	wants(t, "a line of 64 MB", err, syscall.EFBIG)
+	m.killWorker()
+	_, err = syscall.Write(fd, []byte("the rest\n"))
+	wants(t, "the rest", err, syscall.EFBIG)
+	_, err = syscall.Write(fd, []byte(message("user", "next")))
+	must(t, err)
+	if got := read(t, log); got != message("user", "next") {
+		t.Errorf("the log is %.100q", got)
+	}
+}
+
 // How long one writer that never rests waits for an append when the worker dies.
 func TestWorkerKilledPause(t *testing.T) {
 	m := newMount(t)

@@ -11,15 +11,21 @@ type Journal interface {
 // begun is where the lines of a writer's next commit may stand already.
 type begun struct{ from, to int64 }
 
-// Partial is the unfinished line, valid until the next call. ended tells that a '\n' that still comes belongs to the line
-// before.
-func (w *Writer) Partial() (line []byte, ended bool) { return w.partial, w.ended }
+// Rest is how a writer stands between two calls.
+type Rest struct {
+	Partial []byte // the unfinished line
+	Ended   bool   // a '\n' that still comes belongs to the line before
+	Over    bool   // the line became too long: what still comes of it is refused
+}
+
+// Rest tells how w stands, valid until the next call.
+func (w *Writer) Rest() Rest { return Rest{w.partial, w.ended, w.over} }
 
 // SetJournal has j told of each commit.
 func (w *Writer) SetJournal(j Journal) { w.journal = j }
 
-// Restore makes w what a writer of another process was, as Partial told it.
-func (w *Writer) Restore(partial []byte, ended bool) { w.partial, w.ended = partial, ended }
+// Restore makes w what a writer of another process was, as Rest told it.
+func (w *Writer) Restore(r Rest) { w.partial, w.ended, w.over = r.Partial, r.Ended, r.Over }
 
 // Resume says that the lines of the next commit were being committed at from when the process died, and that the log was as
 // long as to when it was opened again: what stands there of them is not written twice. 0, 0 takes that back.

@@ -1,6 +1,8 @@
 package appendlog
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -24,14 +26,14 @@ func TestResume(t *testing.T) {
 		l, k := newLog(t, before+stood)
 		w, j := l.NewWriter(), &noted{}
 		w.SetJournal(j)
-		w.Restore([]byte(half), false)
+		w.Restore(Rest{Partial: []byte(half)})
 		w.Resume(int64(len(before)), l.Size())
 		must(t, w.Write([]byte(write)))
 		if got := content(t, l); got != before+lines {
 			t.Errorf("cut at %d: %q", cut, got)
 		}
-		if partial, ended := w.Partial(); string(partial) != `{"rest"` || ended {
-			t.Errorf("cut at %d: %q is left", cut, partial)
+		if r := w.Rest(); string(r.Partial) != `{"rest"` || r.Ended || r.Over {
+			t.Errorf("cut at %d: %q is left", cut, r.Partial)
 		}
 		if want := "[8]"; stood == "" && fmt.Sprint(j.at) != want {
 			t.Errorf("cut at %d: it began at %v, not %v", cut, j.at, want)
@@ -63,5 +65,34 @@ func TestResumeOfAnother(t *testing.T) {
 	must(t, w.Write([]byte("{\"x\":1}\n")))
 	if got := content(t, l); got != "{\"x\":1}\n{\"x\":1}\n" {
 		t.Errorf("taken back: %q", got)
+	}
+}
+
+// A process that dies in the middle of a line that is too long: what still comes of it is refused by the next one for the same reason.
+func TestResumeOfTooLong(t *testing.T) {
+	l, k := newLog(t, "")
+	w := l.NewWriter()
+	for _, want := range []error{nil, ErrTooLong, ErrTooLong} {
+		if err := w.Write(bytes.Repeat([]byte("x"), MaxLine/2+1)); !errors.Is(err, want) {
+			t.Fatalf("%v, want %v", err, want)
+		}
+	}
+	r := w.Rest()
+	w = l.NewWriter()
+	w.Restore(r)
+	if err := w.Write([]byte(`x"`)); !errors.Is(err, ErrTooLong) {
+		t.Errorf("the next piece: %v", err)
+	}
+	if err := w.Write([]byte("}\n")); !errors.Is(err, ErrTooLong) {
+		t.Errorf("its end: %v", err)
+	}
+	must(t, w.Write([]byte("{\"a\":1}\n")))
+	if got := content(t, l); got != "{\"a\":1}\n" {
+		t.Errorf("the log is %.100q", got)
+	}
+	for _, why := range k.why {
+		if !errors.Is(why, ErrTooLong) {
+			t.Errorf("set aside: %v", why)
+		}
 	}
 }

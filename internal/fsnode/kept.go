@@ -182,17 +182,31 @@ func (w *logWriter) start(unique uint64) (st fuse.Status, done bool) {
 	return fuse.OK, false
 }
 
+// What the bits of a writer's slot say.
+const (
+	bitEnded uint32 = 1 << iota
+	bitOver
+)
+
+func writerBits(r appendlog.Rest) (b uint32) {
+	if r.Ended {
+		b |= bitEnded
+	}
+	if r.Over {
+		b |= bitOver
+	}
+	return b
+}
+
 // finish notes how the request ended.
 func (w *logWriter) finish(r *keep.Region, st fuse.Status) {
 	if w.slot == nil {
 		return
 	}
 	old := w.slot.Now().Partial
-	partial, ended := w.Partial()
-	d := keep.Done{Unique: w.unique, Errno: int32(st)}
-	if ended {
-		d.Ended = 1
-	}
+	rest := w.Rest()
+	partial := rest.Partial
+	d := keep.Done{Unique: w.unique, Errno: int32(st), Bits: writerBits(rest)}
 	if len(partial) > 0 {
 		same := 0
 		if !w.began && uint64(len(partial)) >= old.Len {

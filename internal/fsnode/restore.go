@@ -3,6 +3,7 @@ package fsnode
 import (
 	"os"
 
+	"ctxfs/internal/appendlog"
 	"ctxfs/internal/keep"
 	"ctxfs/internal/session"
 
@@ -169,7 +170,7 @@ func (h *handle) restoreWriter(r *keep.Region, s *keep.Writer) {
 	w := &logWriter{Writer: h.log.NewWriter()}
 	w.keep(s)
 	now := s.Now()
-	w.Restore(append([]byte(nil), r.Bytes(now.Partial)...), now.Ended != 0)
+	w.Restore(appendlog.Rest{Partial: append([]byte(nil), r.Bytes(now.Partial)...), Ended: now.Bits&bitEnded != 0, Over: now.Bits&bitOver != 0})
 	if s.Begun.Unique != now.Unique {
 		w.Resume(s.Begun.Size, h.log.Size())
 	}

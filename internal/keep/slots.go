@@ -66,7 +66,7 @@ type Begun struct {
 type Done struct {
 	Unique  uint64
 	Errno   int32
-	Ended   uint32 // 1: a '\n' that still comes belongs to the line before
+	Bits    uint32 // what else the file system notes
 	Partial Extent // the unfinished line
 }
 
