@@ -26,7 +26,7 @@ func TestAgain(t *testing.T) {
 			first, _ := s.logs[Messages].ReadBytes('\n')
 			s.logs[Messages] = bytes.NewBuffer(first)
 		}, map[string]string{"claude-code/s": "one two"}, ""},
-		"a deleted session": {func(w *world, _ *Watcher) { clear(w.store.sessions) }, map[string]string{}, "the sessions of 1 logs were deleted"},
+		"a deleted session": {func(w *world, _ *Watcher) { clear(w.store.sessions) }, map[string]string{}, "deleted sessions that stay so until their logs grow, or --rescan: 1"},
 		"another session of the name": {func(w *world, _ *Watcher) {
 			clear(w.store.sessions)
 			s, _ := w.store.Make("claude-code", "s")

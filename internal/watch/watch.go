@@ -72,7 +72,7 @@ func (w *Watcher) Once() error {
 		errs = append(errs, err, w.drop(log.path))
 	}
 	if len(w.lost) > 0 {
-		w.cfg.Tell("the sessions of %d logs were deleted, and stay so until the logs grow or are asked for (--rescan)", len(w.lost))
+		w.cfg.Tell("deleted sessions that stay so until their logs grow, or --rescan: %d", len(w.lost))
 	}
 	return errors.Join(append(errs, w.state.save())...)
 }
