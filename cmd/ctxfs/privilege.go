@@ -17,10 +17,17 @@ func needed() uint64 {
 		1<<unix.CAP_SETUID | 1<<unix.CAP_SETGID
 }
 
+// keptEnv tells a program that it was run anew to have less capabilities.
+const keptEnv = "CTXFS_CAPABILITIES_KEPT"
+
 // keepCapabilities gives up all other capabilities than those in the set keep (1<<CAP_X) for good, and with CAP_SYS_ADMIN, for
-// which no help of fusermount3(1) is needed, also what programs could gain by execve(2) (PR_SET_NO_NEW_PRIVS). It runs the
-// program anew: capabilities are a thread's own, and only execve(2) takes one from all of them.
+// which root needs no help of fusermount3(1), also what programs could gain by execve(2) (PR_SET_NO_NEW_PRIVS). It runs the
+// program anew: capabilities are a thread's own, and only execve(2) takes one from all of them. It does so once: to root without
+// CAP_SETPCAP and CAP_SYS_ADMIN, who can change neither the bounding set nor what it means, execve(2) gives them back.
 func keepCapabilities(keep uint64) error {
+	if os.Getenv(keptEnv) != "" {
+		return os.Unsetenv(keptEnv)
+	}
 	runtime.LockOSThread() // until the execve(2)
 	defer runtime.UnlockOSThread()
 	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
@@ -32,7 +39,7 @@ func keepCapabilities(keep uint64) error {
 	if has&^keep == 0 {
 		return nil
 	}
-	if has&(1<<unix.CAP_SYS_ADMIN) != 0 {
+	if has&(1<<unix.CAP_SYS_ADMIN) != 0 && os.Geteuid() == 0 {
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return fmt.Errorf("no new privileges: %w", err)
 		}
@@ -41,7 +48,8 @@ func keepCapabilities(keep uint64) error {
 		if has&^keep&(1<<n) == 0 {
 			continue
 		}
-		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(n), 0, 0, 0); err != nil {
+		// Without CAP_SETPCAP the bounding set stays: a login may give an ordinary user one capability (pam_systemd).
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, uintptr(n), 0, 0, 0); err != nil && err != unix.EPERM {
 			return fmt.Errorf("give up capability %d: %w", n, err)
 		}
 	}
@@ -54,5 +62,5 @@ func keepCapabilities(keep uint64) error {
 	if err := unix.Capset(&head, &caps[0]); err != nil {
 		return fmt.Errorf("capset: %w", err)
 	}
-	return unix.Exec("/proc/self/exe", os.Args, os.Environ())
+	return unix.Exec("/proc/self/exe", os.Args, append(os.Environ(), keptEnv+"=1"))
 }

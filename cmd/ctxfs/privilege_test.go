@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
+	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -55,4 +60,49 @@ func TestKeepCapabilities(t *testing.T) {
 			t.Errorf("%s is %x, %v", set, caps, err)
 		}
 	}
+}
+
+// Who may not change their bounding set mounts all the same: an ordinary user whose login gave them a capability, and root
+// without CAP_SETPCAP, to whom execve(2) gives back what was given up.
+func TestKeepCapabilitiesWithoutSetpcap(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("SKIP: only root has capabilities to give up")
+	}
+	run := func(who string, attr *syscall.SysProcAttr) (effective uint64) {
+		c := exec.Command("/proc/self/exe")
+		c.Env = append(os.Environ(), dropEnv+"=1")
+		c.SysProcAttr = attr
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		go func() {
+			<-ctx.Done()
+			if !errors.Is(ctx.Err(), context.Canceled) {
+				_ = c.Process.Kill()
+			}
+		}()
+		out, err := c.CombinedOutput()
+		if err != nil {
+			t.Errorf("%s: %v: %s", who, err, out)
+		}
+		if hex := regexp.MustCompile(`CapEff:\s+([0-9a-f]+)`).FindSubmatch(out); hex != nil {
+			effective, _ = strconv.ParseUint(string(hex[1]), 16, 64)
+		}
+		return effective
+	}
+	const alarm = unix.CAP_WAKE_ALARM
+	if has := run("a user", &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}, AmbientCaps: []uintptr{alarm}}); has != 0 {
+		t.Errorf("the user is left with %x", has)
+	}
+	done := make(chan bool)
+	go func() {
+		defer close(done)
+		runtime.LockOSThread() // and it ends with the thread
+		for _, n := range []uintptr{unix.CAP_SETPCAP, unix.CAP_SYS_ADMIN} {
+			if err := unix.Prctl(unix.PR_CAPBSET_DROP, n, 0, 0, 0); err != nil {
+				t.Error(err)
+			}
+		}
+		run("root", nil)
+	}()
+	<-done
 }
