@@ -444,7 +444,10 @@ func TestOrphanTold(t *testing.T) {
 		worker := m.worker()
 		must(t, syscall.Kill(worker, syscall.SIGSTOP)) // it hears of both at once
 		must(t, m.cmd.Process.Kill())
-		time.Sleep(20 * time.Millisecond) // until its files are closed, which comes before its end is told
+		until(t, "the supervisor's files are closed", func() bool { // which comes before the end of its last thread
+			status := read(t, fmt.Sprintf("/proc/%d/status", m.cmd.Process.Pid))
+			return strings.Contains(status, "\nState:\tZ") && strings.Contains(status, "\nThreads:\t1\n")
+		})
 		must(t, syscall.Kill(worker, syscall.SIGTERM))
 		must(t, syscall.Kill(worker, syscall.SIGCONT))
 		_ = m.cmd.Wait() // until both are gone
