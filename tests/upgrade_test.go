@@ -186,3 +186,137 @@ func TestWorkerKilledOfAnOrdinaryUser(t *testing.T) {
 		t.Errorf("%d workers were replaced:\n%s", n, read(t, store+"/.ctxfs/daemon.log"))
 	}
 }
+
+// trial is a program that is tried for as long as it is wanted.
+type trial struct {
+	*mount
+	held string // the file while which it gives no answer
+	pid  int    // the supervisor
+}
+
+// tried has a mount's supervisor try a program, which is the same one.
+func tried(t *testing.T) *trial {
+	t.Helper()
+	m, path := installed(t)
+	dir := t.TempDir()
+	r := &trial{mount: m, held: dir + "/held"}
+	asked := dir + "/asked"
+	slow := fmt.Sprintf("#!/bin/sh\nif [ \"$1\" = version ]; then touch %s; while [ -e %s ]; do sleep 0.01; done; fi\nexec %s \"$@\"\n", asked, r.held, program)
+	must(t, os.WriteFile(path+".new", []byte(slow), 0o755))
+	must(t, os.Rename(path+".new", path))
+	must(t, os.WriteFile(r.held, nil, 0o600))
+	var err error
+	r.pid, err = strconv.Atoi(m.status("pid"))
+	must(t, err)
+	must(t, syscall.Kill(r.pid, syscall.SIGUSR2))
+	until(t, "the program is tried", func() bool { _, err := os.Stat(asked); return err == nil })
+	return r
+}
+
+// end waits until that program serves, by the worker of that number.
+func (r *trial) end(worker string) {
+	r.t.Helper()
+	must(r.t, os.Remove(r.held))
+	until(r.t, "the program that was tried serves", func() bool { return r.status("workers") == worker })
+	if pid := r.status("pid"); pid != fmt.Sprint(r.pid) {
+		r.t.Errorf("the supervisor is process %s now", pid)
+	}
+}
+
+// removed opens a file and removes it.
+func (r *trial) removed(name string) *os.File {
+	r.t.Helper()
+	f, err := os.OpenFile(r.plain(r.agent+"/session/s/context/pinned/"+name), os.O_RDWR, 0)
+	must(r.t, err)
+	must(r.t, os.Remove(f.Name()))
+	return f
+}
+
+// What a worker says while a program is tried is heard: files that are removed are kept for whoever has them open, and let go when
+// they are closed.
+func TestUpgradeTriedHears(t *testing.T) {
+	r := tried(t)
+	r.session("s")
+	var files []*os.File
+	for i := range 3 {
+		files = append(files, r.removed(fmt.Sprint(i)))
+	}
+	r.end("2")
+	for _, f := range files {
+		buf := make([]byte, 9)
+		if n, err := f.ReadAt(buf, 0); err != io.EOF || string(buf[:n]) != "plain" {
+			t.Errorf("%s: %q, %v", f.Name(), buf[:n], err)
+		}
+		must(t, f.Close())
+	}
+	until(t, "what is closed is let go", func() bool { return deleted(t, r.pid) == 0 })
+}
+
+// A worker that dies while a program is tried is replaced, as ever.
+func TestUpgradeTriedWorkerKilled(t *testing.T) {
+	r := tried(t)
+	log := r.session("s") + "/messages.jsonl"
+	for i := range 3 {
+		r.killWorker()
+		add(t, log, message("user", fmt.Sprint("a", i)))
+	}
+	r.end("5")
+	numbered(t, log, "a", 3)
+}
+
+// A mount can be ended while a program is tried.
+func TestUpgradeTriedEnd(t *testing.T) {
+	r := tried(t)
+	r.stop()
+	must(t, os.Remove(r.held))
+	r.start() // for the end of the test
+}
+
+// deleted counts the removed files that a process holds.
+func deleted(t *testing.T, pid int) (n int) {
+	t.Helper()
+	list, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	must(t, err)
+	for _, e := range list {
+		if target, _ := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", pid, e.Name())); strings.HasSuffix(target, " (deleted)") && !strings.HasPrefix(target, "/memfd:") {
+			n++
+		}
+	}
+	return n
+}
+
+// However many files are open that were removed, a program can take the place of another.
+func TestUpgradeWithManyRemoved(t *testing.T) {
+	m, _ := installed(t)
+	dir := m.session("s") + "/context/pinned/"
+	const many = 8000
+	var limit syscall.Rlimit
+	must(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit))
+	if limit.Max < 2*many {
+		skip(t, "a process may have no more than %d files open", limit.Max)
+	}
+	var files []*os.File
+	for range many {
+		f, err := os.OpenFile(dir+"f", os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+		must(t, err)
+		defer f.Close()
+		must(t, os.Remove(f.Name()))
+		files = append(files, f)
+	}
+	if _, err := files[many-1].WriteString("last"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		run(t, "upgrade", m.point)
+	}
+	buf := make([]byte, 9)
+	if n, err := files[many-1].ReadAt(buf, 0); err != io.EOF || string(buf[:n]) != "last" {
+		t.Errorf("%q, %v", buf[:n], err)
+	}
+	if m.status("workers") != "3" {
+		t.Errorf("%s", read(t, m.point+"/status"))
+	}
+	for _, f := range files {
+		must(t, f.Close())
+	}
+}

@@ -202,7 +202,7 @@ func newVersion() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "version", Short: "show the version", Example: "  ctxfs version --json", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			v := map[string]string{"version": version, "open_files": keep.Layout}
+			v := map[string]string{"version": version, "open_files": keep.Layout, "renew": renewByFile}
 			if info, ok := debug.ReadBuildInfo(); ok {
 				v["go"] = info.GoVersion
 			}

@@ -78,9 +78,7 @@ func sendLines(r io.Reader, send func(text string) error) (unserved error) {
 			if serr != nil && !errors.Is(serr, errNoAgent) {
 				return serr
 			}
-			if unserved == nil { // said once
-				unserved = serr
-			}
+			unserved = errors.Join(serr, unserved)
 		}
 		if err == io.EOF {
 			return unserved

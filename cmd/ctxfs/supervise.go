@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
@@ -15,12 +14,6 @@ import (
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/supervise"
 )
-
-// renewEnv holds the supervise.State of the program whose place this one takes.
-const renewEnv = "CTXFS_RENEW"
-
-// renewed tells whether this program takes the place of another one in the same process.
-func renewed() bool { return os.Getenv(renewEnv) != "" }
 
 // supervise mounts, and keeps a worker running that serves the mount, until that is taken away.
 func (m *mountFlags) supervise(log *slog.Logger, point string) error {
@@ -46,6 +39,7 @@ func (m *mountFlags) supervise(log *slog.Logger, point string) error {
 	signal.Notify(quit, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	signal.Notify(renew, syscall.SIGUSR2)
 	mounted := len(from.Files) > 0
+	next := &renewal{program: program, args: append([]string{os.Args[0]}, m.args(point)...), quit: quit, renew: renew}
 	s := &supervise.Supervisor{Log: log, Quit: quit, Renew: renew, Notify: notify,
 		Command: func() *exec.Cmd { return m.workerCommand(program, point) },
 		Mount: func() (*os.File, error) {
@@ -61,10 +55,7 @@ func (m *mountFlags) supervise(log *slog.Logger, point string) error {
 			}
 			tellReady(nil)
 		},
-		Exec: func(st supervise.State) error {
-			defer signal.Notify(renew, syscall.SIGUSR2)
-			return m.renew(program, point, st)
-		},
+		Try: next.try, Exec: next.run,
 	}
 	if from.Worker != 0 {
 		s.Ready = nil // it was told
@@ -75,26 +66,9 @@ func (m *mountFlags) supervise(log *slog.Logger, point string) error {
 	}
 	var failure *supervise.Failure
 	if errors.As(err, &failure) {
-		return childError{text: failure.Text, code: failure.Code}
+		return childError{text: err.Error(), code: failure.Code}
 	}
 	return err
-}
-
-// stateBefore gives what there is to go on with: of the program whose place this one takes, or, after a supervisor that died,
-// what systemd holds.
-func stateBefore() (from supervise.State, err error) {
-	if text := os.Getenv(renewEnv); text != "" {
-		os.Unsetenv(renewEnv)
-		return from, json.Unmarshal([]byte(text), &from)
-	}
-	held, ok := heldBySystemd()
-	for _, name := range []string{"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"} {
-		os.Unsetenv(name)
-	}
-	if ok {
-		from = held
-	}
-	return from, nil
 }
 
 // heldBySystemd gives what systemd holds of a mount that is still there.
@@ -141,19 +115,4 @@ func (m *mountFlags) workerCommand(program, point string) *exec.Cmd {
 	cmd.Env = append(os.Environ(), workerEnv+"="+program)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	return cmd
-}
-
-// renew runs the program that stands now where this one was started from, in this one's place. It is tried first: one that
-// does not run, or keeps open files in another way, would lose the mount.
-func (m *mountFlags) renew(program, point string, st supervise.State) error {
-	if err := canRenew(program); err != nil {
-		return err
-	}
-	text, err := json.Marshal(st)
-	if err != nil {
-		return err
-	}
-	env := append(os.Environ(), renewEnv+"="+string(text))
-	signal.Ignore(syscall.SIGUSR2) // until the new program listens: another one would kill it
-	return syscall.Exec(program, append([]string{os.Args[0]}, m.args(point)...), env)
 }

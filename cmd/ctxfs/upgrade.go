@@ -1,15 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"syscall"
 	"time"
 
-	"ctxfs/internal/keep"
 	"ctxfs/internal/mounts"
 
 	"github.com/spf13/cobra"
@@ -92,18 +89,6 @@ func ownMount(point string) (mounts.Mount, error) {
 
 // canRenew tells, by an error, that a program cannot go on with a mount of this one.
 func canRenew(program string) error {
-	ask := exec.Command(program, "version", "--json")
-	ask.Args[0] = "ctxfs" // which also a copy of it is that is named mount.ctxfs
-	out, err := ask.Output()
-	if err != nil {
-		return fmt.Errorf("%s version: %w", program, err)
-	}
-	var v map[string]string
-	if err := json.Unmarshal(out, &v); err != nil {
-		return fmt.Errorf("%s version: %w", program, err)
-	}
-	if v["open_files"] != keep.Layout {
-		return fmt.Errorf("%s keeps open files in another way (%q, here %q): unmount and mount again", program, v["open_files"], keep.Layout)
-	}
-	return nil
+	_, err := tryProgram(program)
+	return err
 }

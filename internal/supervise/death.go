@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"errors"
 	"fmt"
 	"syscall"
 	"time"
@@ -12,34 +13,51 @@ const statusWait = 20 * time.Millisecond
 
 // died decides what follows a worker's death. end tells that nothing does.
 func (s *Supervisor) died(r *running) (end bool, err error) {
-	why, killed := "its files are closed", false
+	why, killed := errors.New("its files are closed"), false
 	select {
-	case status, ok := <-r.ended:
+	case state, ok := <-r.ended:
 		if ok {
-			why, killed = describe(status), status.Signaled() && status.Signal() == syscall.SIGKILL
+			status, _ := state.Sys().(syscall.WaitStatus)
+			why, killed = errors.New(describe(status)), status.Signaled() && status.Signal() == syscall.SIGKILL
 		}
 	case <-time.After(statusWait):
+	}
+	if r.failed != nil {
+		why = r.failed
 	}
 	dev := s.device()
 	switch {
 	case dev == nil:
-		return true, &Failure{Code: 1, Text: fmt.Sprintf("the worker died before it could serve: %s", why)}
+		return true, &Failure{Code: 1, Text: fmt.Sprintf("the worker died before it could serve: %v", why)}
 	case disconnected(dev):
 		return true, nil
 	case s.frail:
-		return true, fmt.Errorf("%w: %s", ErrFrail, why)
+		return true, fmt.Errorf("%w: %w", ErrFrail, why)
 	}
 	lived := time.Since(r.started)
 	if r.ready && (killed || lived >= early) {
 		s.early = 0
-	} else if s.early++; s.early >= maxEarly {
-		return true, fmt.Errorf("%w, the last one: %s", ErrCrashing, why)
+	} else if err := s.bear(why); err != nil {
+		return true, err
 	}
-	s.Log.Warn("worker died: starting another", "worker", r.pid, "lived", lived.Round(time.Millisecond), "why", why)
-	if s.early > 1 {
-		time.Sleep(10 * time.Millisecond << (s.early - 2)) // 10 ms, then 20, to 640 ms before the last one
-	}
+	s.Log.Warn("worker died: starting another", "worker", r.process.Pid, "lived", lived.Round(time.Millisecond), "why", why)
+	s.rest()
 	return false, nil
+}
+
+// bear counts an early death. Too many in a row are the end.
+func (s *Supervisor) bear(why error) error {
+	if s.early++; s.early >= maxEarly {
+		return fmt.Errorf("%w, the last one: %w", ErrCrashing, why)
+	}
+	return nil
+}
+
+// rest waits before the next worker, the longer the more have died early: 10 ms, then 20, to 640 ms before the last one.
+func (s *Supervisor) rest() {
+	if s.early > 0 {
+		time.Sleep(10 * time.Millisecond << (s.early - 1))
+	}
 }
 
 func describe(s syscall.WaitStatus) string {

@@ -1,7 +1,6 @@
 package supervise
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -54,12 +53,15 @@ func descriptor(f *os.File) int {
 func (c conn) hear() (verb, arg string, f *os.File, err error) {
 	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4))
 	var n, oobn int
-	err = c.control(func(fd int) (err error) {
-		n, oobn, _, _, err = unix.Recvmsg(fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
-		return err
-	})
-	if errors.Is(err, unix.ECONNRESET) || err == nil && n == 0 {
-		return "", "", nil, io.EOF // reset: it died with messages unread
+	err = unix.ECONNRESET
+	for err == unix.ECONNRESET { // told once: it died with messages unread. What it said before comes then.
+		err = c.control(func(fd int) (err error) {
+			n, oobn, _, _, err = unix.Recvmsg(fd, buf, oob, unix.MSG_CMSG_CLOEXEC)
+			return err
+		})
+	}
+	if err == nil && n == 0 {
+		return "", "", nil, io.EOF
 	}
 	if err != nil {
 		return "", "", nil, os.NewSyscallError("recvmsg", err)
@@ -69,9 +71,26 @@ func (c conn) hear() (verb, arg string, f *os.File, err error) {
 	return verb, arg, f, err
 }
 
+// wait returns when there is something to hear.
+func (c conn) wait() {
+	_ = c.control(func(fd int) error { // what is wrong with it, hear tells
+		_, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1)
+		return err
+	})
+}
+
+// control does a system call on the socket, whose number is nobody else's meanwhile even if it is closed.
 func (c conn) control(fn func(fd int) error) error {
+	raw, err := c.f.SyscallConn()
+	if err != nil {
+		return err
+	}
 	for {
-		if err := fn(int(c.f.Fd())); err != unix.EINTR {
+		cerr := raw.Control(func(fd uintptr) { err = fn(int(fd)) })
+		if cerr != nil {
+			return cerr
+		}
+		if err != unix.EINTR {
 			return err
 		}
 	}

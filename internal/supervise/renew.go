@@ -33,10 +33,24 @@ func (s *Supervisor) resume(from State) error {
 		return nil
 	}
 	unix.CloseOnExec(from.Socket)
-	// The worker is of the old program. Its end is as good as any other.
-	r := &running{c: conn{os.NewFile(uintptr(from.Socket), "worker")}, pid: from.Worker, started: time.Now(), ready: true}
-	s.watch(r)
-	return os.NewSyscallError("kill", unix.Kill(r.pid, unix.SIGKILL))
+	process, err := os.FindProcess(from.Worker)
+	if err != nil {
+		return err
+	}
+	// The worker is of the old program, and is to end as workers do. One that has ended before is not there, or, if the old
+	// program has waited for it, another's process may have its number.
+	if child(from.Worker) {
+		if err := process.Kill(); err != nil {
+			s.Log.Warn("the worker of the old program serves on", "error", err)
+		}
+	}
+	s.watch(&running{c: conn{os.NewFile(uintptr(from.Socket), "worker")}, process: process, started: time.Now(), ready: true})
+	return nil
+}
+
+// child tells whether a process is this one's, and not waited for.
+func child(pid int) bool {
+	return unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil) == nil
 }
 
 func (s *Supervisor) begin() error {
@@ -53,20 +67,60 @@ func (s *Supervisor) begin() error {
 	return nil
 }
 
-// renew runs the program anew in the place of this one, which goes on when that is not possible.
-func (s *Supervisor) renew(r *running) {
-	if s.frail || !r.ready || s.Exec == nil {
-		s.Log.Warn("not now: no other worker can take over from this one")
+// ErrEnding: the mount is to end, and needs no other program.
+var ErrEnding = errors.New("the mount is asked to end")
+
+// mayRenew tells, by an error, why no other worker can take over from the running one.
+func (s *Supervisor) mayRenew() error {
+	switch {
+	case s.asked:
+		return ErrEnding
+	case s.frail:
+		return ErrFrail
+	case s.device() == nil || s.Exec == nil:
+		return errors.New("nothing is mounted yet")
+	}
+	return nil
+}
+
+// try tries the program that stands now where this one was started from. Meanwhile the work goes on: it may take long, or hang.
+func (s *Supervisor) try() {
+	if err := s.mayRenew(); err != nil {
+		s.Log.Warn("the program is not replaced", "error", err)
 		return
 	}
-	st := State{Files: map[string]int{}, Socket: int(r.c.f.Fd()), Worker: r.pid}
+	if s.anew = s.trying; s.anew {
+		return
+	}
+	s.trying = true
+	go func() { s.tried <- s.Try() }()
+}
+
+// renew runs the program that was tried in the place of this one, which goes on when that is not possible.
+func (s *Supervisor) renew(r *running, err error) {
+	if s.trying = false; s.anew {
+		s.try()
+		return
+	}
+	if err == nil {
+		err = s.mayRenew()
+	}
+	if err == nil {
+		err = s.become(r)
+	}
+	s.Log.Warn("the program is not replaced", "error", err)
+}
+
+// become runs the program. A worker that is not ready yet, or has just died, is none the worse for it: what it has said and is
+// not heard yet stays in the socket.
+func (s *Supervisor) become(r *running) error {
+	st := State{Files: map[string]int{}, Socket: descriptor(r.c.f), Worker: r.process.Pid}
 	for _, k := range s.files {
 		st.Files[k.name] = descriptor(k.file)
 	}
 	s.inherit(st, true)
-	err := s.Exec(st) // returns only with an error
-	s.inherit(st, false)
-	s.Log.Warn("the program is not replaced", "error", err)
+	defer s.inherit(st, false)
+	return s.Exec(st) // returns only with an error
 }
 
 // inherit says whether what runs next in this process has the files too.

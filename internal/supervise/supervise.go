@@ -23,9 +23,11 @@ type Supervisor struct {
 	Ready func()
 	// Log is told what an administrator should know.
 	Log *slog.Logger
-	// Quit has the mount ended, and Renew the program run anew. Renew returns only if that is not possible.
+	// Quit has the mount ended, and Renew the program run anew: Try, which may take its time, tells by an error that the program
+	// cannot go on with this one's mount, and Exec, which returns only with an error, becomes it.
 	Quit  <-chan os.Signal
 	Renew <-chan os.Signal
+	Try   func() error
 	Exec  func(s State) error
 	// Notify, when not nil, tells systemd, and has it hold the files too.
 	Notify *Notifier
@@ -34,30 +36,16 @@ type Supervisor struct {
 	frail   bool // the kernel cannot send requests again
 	asked   bool // to end
 	running *running
-	early   int // workers in a row that died early
+	early   int        // workers in a row that died early
+	tried   chan error // what Try says
+	trying  bool
+	anew    bool // Renew came while a program was tried, which may be another by now
 }
 
 // kept is a file that is held for the next worker.
 type kept struct {
 	name string
 	file *os.File
-}
-
-// running is a worker.
-type running struct {
-	c       conn
-	pid     int
-	ended   chan syscall.WaitStatus // closed, or one status
-	said    chan said
-	started time.Time
-	ready   bool
-}
-
-// said is a message of the worker's, or its end (err).
-type said struct {
-	verb, arg string
-	file      *os.File
-	err       error
 }
 
 // maxEarly is how many workers in a row may die early before the supervisor gives up; early is before they are ready, or, by
@@ -73,9 +61,10 @@ var ErrCrashing = fmt.Errorf("%d workers in a row died early", maxEarly)
 // ErrFrail: a worker died, and the kernel cannot send again what it had been asked (Linux 6.9).
 var ErrFrail = errors.New("the worker died, and this kernel cannot send its requests to another one")
 
-// Run runs workers until the mount is taken away, which is nil, or one says why it cannot serve, which is a *Failure.
-// What there is to go on with, from a supervisor before this one, may be zero.
+// Run runs workers until the mount is taken away, which is nil, or one says why it cannot serve, which is a *Failure: the first,
+// or the last of those that died early. What there is to go on with, from a supervisor before this one, may be zero.
 func (s *Supervisor) Run(from State) error {
+	s.tried = make(chan error, 1)
 	if err := s.resume(from); err != nil {
 		return err
 	}
@@ -99,81 +88,33 @@ func (s *Supervisor) forget() {
 	}
 }
 
-// start runs the next worker.
-func (s *Supervisor) start() error {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return os.NewSyscallError("socketpair", err)
-	}
-	theirs := os.NewFile(uintptr(pair[1]), "worker")
-	defer theirs.Close()
-	cmd := s.Command()
-	cmd.ExtraFiles = []*os.File{theirs}
-	if err := cmd.Start(); err != nil {
-		_ = unix.Close(pair[0])
-		return fmt.Errorf("start a worker: %w", err)
-	}
-	r := &running{c: conn{os.NewFile(uintptr(pair[0]), "worker")}, pid: cmd.Process.Pid, started: time.Now()}
-	for _, k := range s.files {
-		err = errors.Join(err, r.c.say(sayKeep, k.name, k.file))
-	}
-	_ = errors.Join(err, r.c.say(sayStart, "", nil)) // a worker that does not hear this has died: that is seen below
-	s.watch(r)
-	_ = cmd.Process.Release() // watch waits for it
-	return nil
-}
-
-// watch hears a worker, and waits for its end.
-func (s *Supervisor) watch(r *running) {
-	s.running = r
-	r.ended, r.said = make(chan syscall.WaitStatus, 1), make(chan said)
-	go func() {
-		defer close(r.ended)
-		var status syscall.WaitStatus
-		for {
-			pid, err := syscall.Wait4(r.pid, &status, 0, nil)
-			if pid == r.pid {
-				r.ended <- status
-			}
-			if err != syscall.EINTR {
-				return
-			}
-		}
-	}()
-	go func() {
-		for {
-			var m said
-			m.verb, m.arg, m.file, m.err = r.c.hear()
-			r.said <- m
-			if m.err != nil {
-				return
-			}
-		}
-	}()
-}
-
 // attend does as the running worker says until it is gone. end tells that the work is over.
 func (s *Supervisor) attend() (end bool, err error) {
 	r := s.running
 	if r == nil {
 		return false, nil // the first is yet to be started
 	}
+	defer func() { close(r.more) }()
 	for {
 		select {
 		case <-s.Quit:
 			s.asked = true
 			s.askToEnd(r)
 		case <-s.Renew:
-			s.renew(r)
-		case m := <-r.said:
-			if m.err != nil {
+			s.try()
+		case err := <-s.tried:
+			s.renew(r, err)
+		case <-r.heard:
+			verb, arg, f, err := r.c.hear()
+			if err != nil {
 				_ = r.c.f.Close() // the worker is gone
 				return s.died(r)
 			}
-			if end, err := s.hear(r, m); end || err != nil {
+			if end, err := s.hear(r, verb, arg, f); end || err != nil {
 				<-r.ended
 				return true, err
 			}
+			r.more <- struct{}{}
 		}
 	}
 }
@@ -181,17 +122,17 @@ func (s *Supervisor) attend() (end bool, err error) {
 // askToEnd has a worker unmount. One that is not ready yet is asked then.
 func (s *Supervisor) askToEnd(r *running) {
 	if r.ready {
-		_ = unix.Kill(r.pid, unix.SIGTERM) // it is ours and not waited for, or it has ended
+		_ = r.process.Signal(syscall.SIGTERM) // or it has ended: its number, which may be another's by now, is not used
 	}
 }
 
 // hear does what a worker says. end tells that it ends, and all is over.
-func (s *Supervisor) hear(r *running, m said) (end bool, err error) {
-	switch m.verb {
+func (s *Supervisor) hear(r *running, verb, arg string, f *os.File) (end bool, err error) {
+	switch verb {
 	case sayKeep:
-		s.hold(m.arg, m.file)
+		s.hold(arg, f)
 	case sayDrop:
-		s.hold(m.arg, nil)
+		s.hold(arg, nil)
 	case sayMount:
 		s.mount(r)
 	case sayFrail:
@@ -207,7 +148,10 @@ func (s *Supervisor) hear(r *running, m said) (end bool, err error) {
 			s.askToEnd(r)
 		}
 	case sayFailed:
-		return true, parseFailure(m.arg)
+		if r.failed = parseFailure(arg); s.device() == nil {
+			return true, r.failed
+		}
+		// What it could not do, the next one may be able to: it ends, and that is an early death.
 	case sayGone:
 		return true, nil
 	}

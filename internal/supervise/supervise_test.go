@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,11 +45,18 @@ func work(kind string) int {
 		_ = w.Ready(true)
 		return 3
 	}
+	if kind == "unwell" && w.File("count") != nil {
+		_ = w.Failed(Failure{Code: 10, Text: "no memory"})
+		return 10
+	}
 	n := 0
 	if f := w.File("count"); f != nil {
 		if _, err := fmt.Fscan(f, &n); err != nil {
 			return 9
 		}
+	}
+	if kind == "unwell once" && n > 0 {
+		return unwellOnce(w, n)
 	}
 	if _, again, err := w.Mount(); err != nil || again != (n > 0) {
 		return 9
@@ -65,14 +73,40 @@ func work(kind string) int {
 	if w.Keep("count", r) != nil || w.Ready(false) != nil {
 		return 9
 	}
-	if kind == "counting" {
+	switch kind {
+	case "counting", "unwell", "unwell once":
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	}
-	if kind == "loop" {
+	switch kind {
+	case "loop":
 		return 2
+	case "obedient":
+		c := make(chan os.Signal, 1)
+		signal.Notify(c, syscall.SIGTERM)
+		<-c
+		_ = w.Gone()
+		return 0
 	}
 	_ = w.Wait()
 	return 0
+}
+
+// unwellOnce is a worker after the first that fails; the one after it sees the end.
+func unwellOnce(w *Worker, n int) int {
+	if n > 1 {
+		_ = w.Gone()
+		return 0
+	}
+	r, wr, err := os.Pipe()
+	if err != nil {
+		return 9
+	}
+	fmt.Fprintln(wr, n+1)
+	if w.Keep("count", r) != nil {
+		return 9
+	}
+	_ = w.Failed(Failure{Code: 10, Text: "no memory"})
+	return 10
 }
 
 // supervised runs workers of a kind. /dev/null stands for /dev/fuse.
