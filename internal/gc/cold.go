@@ -96,24 +96,41 @@ type living struct {
 	before  time.Time // what pack_ttl let go of by then is not named any more
 	blobs   map[string]bool
 	extents []chunkstore.Extent
+	read    map[inode]bool // files, and folders of archives, that were read
+	more    bool           // one was read in this walk
 }
 
-func alive(store *session.Store, owner string, before time.Time) (*living, error) {
-	l := &living{store: store, before: before, blobs: map[string]bool{}}
-	return l, ignoreMissing(l.walk(owner))
-}
+// inode is what a file is under each of its names.
+type inode struct{ dev, ino uint64 }
 
-// maxLooks is how often a folder is looked at whose names change all the time.
+// maxLooks is how often a folder is looked at whose names change all the time, and how often an owner's files are gone through.
 const maxLooks = 100
 
-// walk reads every file of the owner but what is in its state folder and its agents' roots. What gets another name meanwhile, a
-// session above all, must not be missed: so a folder is looked at until there is nothing in it that was not read, by inode.
-// fs.ErrNotExist says that the folder itself went away, or has another name.
+// alive reads every file of the owner but what is in its state folder and its agents' roots. What gets another name meanwhile must not
+// be missed: a file can move from where nobody looked yet to where somebody did. So all is gone through until nothing is found that was
+// not read, which after the first time reads names alone.
+func alive(store *session.Store, owner string, before time.Time) (*living, error) {
+	l := &living{store: store, before: before, blobs: map[string]bool{}, read: map[inode]bool{}}
+	for range maxLooks {
+		l.more = false
+		if err := ignoreMissing(l.walk(owner)); err != nil || !l.more {
+			return l, err
+		}
+	}
+	return l, fmt.Errorf("the files of %s keep moving", owner)
+}
+
+// walk goes through a folder. What in it gets another name there, a session above all, must not be missed: so it is looked at until
+// nothing is in it that was not visited. fs.ErrNotExist says that the folder itself went away, or has another name.
 func (l *living) walk(rel string) error {
-	read := map[uint64]bool{}
+	st, err := l.store.Dir().Stat(rel)
+	if err != nil {
+		return err
+	}
+	visited := map[uint64]bool{}
 	var gone error
 	for range maxLooks {
-		found, err := l.unread(rel, read)
+		found, err := l.unvisited(rel, st.Dev, visited)
 		if err != nil || len(found) == 0 {
 			return err
 		}
@@ -121,7 +138,10 @@ func (l *living) walk(rel string) error {
 		for _, e := range found {
 			switch err := l.visit(rel, e); {
 			case err == nil:
-				read[e.Ino] = true
+				visited[e.Ino] = true
+				if once(e) {
+					l.read[inode{st.Dev, e.Ino}], l.more = true, true
+				}
 			case !errors.Is(err, fs.ErrNotExist):
 				return err
 			default:
@@ -132,13 +152,18 @@ func (l *living) walk(rel string) error {
 	return fmt.Errorf("the names in %s keep changing: %v", rel, gone)
 }
 
-func (l *living) unread(rel string, read map[uint64]bool) (list []beneath.Found, err error) {
+func (l *living) unvisited(rel string, dev uint64, visited map[uint64]bool) (list []beneath.Found, err error) {
 	err = l.store.Dir().Scan(rel, func(e beneath.Found) {
-		if !read[e.Ino] {
+		if !visited[e.Ino] && !(once(e) && l.read[inode{dev, e.Ino}]) {
 			list = append(list, e)
 		}
 	})
 	return list, err
+}
+
+// once tells what is read once, wherever it is found.
+func once(e beneath.Found) bool {
+	return e.Type == unix.DT_REG || e.Type == unix.DT_DIR && e.Name == session.ColdDir
 }
 
 func (l *living) visit(rel string, e beneath.Found) error {

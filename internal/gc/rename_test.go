@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,5 +65,39 @@ func TestRenamesHideNothing(t *testing.T) {
 	<-stopped
 	if left > rounds/10 {
 		t.Errorf("%d of %d times it gave up", left, rounds)
+	}
+}
+
+// TestMovesHideNothing: a file that moves, while what is alive is looked up, to a folder that was looked at already is found there.
+func TestMovesHideNothing(t *testing.T) {
+	const rounds = 60
+	f := newFixture(t)
+	id := f.blob("named in a pinned file", 2*time.Hour)
+	var files [2]string
+	for i, agent := range []string{"a", "b"} {
+		rel := "home/1000/agent/" + agent + "/session/s/context/pinned/x.ref"
+		for n := range 20 {
+			f.file(fmt.Sprintf("%s/%d", filepath.Dir(rel), n), "nothing", time.Hour)
+		}
+		files[i] = filepath.Join(f.store.Path(), rel)
+	}
+	f.file("home/1000/agent/a/session/s/context/pinned/x.ref", id.String(), time.Hour)
+	took := 5 * time.Millisecond
+	for n := range rounds {
+		var moved sync.WaitGroup
+		moved.Go(func() {
+			time.Sleep(time.Duration(rand.Int64N(int64(took))))
+			if err := os.Rename(files[n%2], files[1-n%2]); err != nil {
+				t.Error(err)
+			}
+		})
+		start := time.Now()
+		live, err := alive(f.store, owner, f.now)
+		took = min(time.Since(start), 20*time.Millisecond)
+		must(t, err)
+		if !live.blobs[id.String()] {
+			t.Fatalf("round %d: the file was missed", n)
+		}
+		moved.Wait()
 	}
 }
