@@ -5,7 +5,7 @@ import "encoding/json"
 // anthropic writes messages as Anthropic's Messages API takes them, one a line: {"messages": [...], "system": [...]}.
 //
 // A record is one message; results are the user's. Records of role system and developer are gathered in system, whatever
-// their place. What the form has no place for: times, ids of records, side chains.
+// their place. What the form has no place for: times, ids of records, side chains, thoughts that the API did not sign.
 type anthropic struct {
 	*exporter
 	system []json.RawMessage
@@ -67,8 +67,8 @@ func (x *anthropic) block(raw json.RawMessage) json.RawMessage {
 	case "text":
 		return textBlock(b.str("text"))
 	case "thinking":
-		if b.str("thinking") == "" && b.str("signature") == "" {
-			x.leave("thoughts that cannot be read")
+		if b.str("signature") == "" { // one would have the API refuse the whole request
+			x.leave("thoughts without a signature")
 			return nil
 		}
 		return keep("thinking", "signature")

@@ -162,7 +162,8 @@ func canon(list []record.Record, form string) []string {
 	return out
 }
 
-// raws gives what internal/record does not read of a record: signatures, and for Claude Code's form the model and the usage.
+// raws gives what internal/record does not read of a record: thoughts that have signatures, and for Claude Code's form the model, the
+// usage and is_meta, which comes back also where words are like those that Claude Code writes in the user's name.
 func raws(t *testing.T, sink *memSink, form string) []string {
 	t.Helper()
 	var out []string
@@ -171,7 +172,8 @@ func raws(t *testing.T, sink *memSink, form string) []string {
 			Role, Type, Model string
 			Usage             json.RawMessage
 			Sidechain         bool
-			Content           []struct{ Type, Signature string }
+			Meta              bool `json:"is_meta"`
+			Content           []json.RawMessage
 		}
 		if err := json.Unmarshal(line, &m); err != nil {
 			t.Fatal(err)
@@ -182,9 +184,12 @@ func raws(t *testing.T, sink *memSink, form string) []string {
 		if form == "claude-code" && m.Role == "assistant" && m.Type != "compaction" {
 			out = append(out, m.Model+" "+string(m.Usage))
 		}
-		for _, b := range m.Content {
-			if b.Signature != "" {
-				out = append(out, b.Signature)
+		if form == "claude-code" && m.Role != "tool" {
+			out = append(out, fmt.Sprint("meta ", m.Meta || m.Role == "user" && claudeMeta(m.Content)))
+		}
+		for _, raw := range m.Content {
+			if b := parseObject(raw); b.str("signature") != "" {
+				out = append(out, b.str("signature")+" "+b.str("thinking"))
 			}
 		}
 	}
@@ -218,7 +223,7 @@ func claudeRole(r *record.Record) string {
 func canonBlocks(r *record.Record, form string) []string {
 	var out []string
 	for i := range r.Blocks {
-		if b := &r.Blocks[i]; b.Kind != record.Thinking || b.Text != "" || form == "claude-code" {
+		if b := &r.Blocks[i]; b.Kind != record.Thinking || form == "claude-code" { // see raws for anthropic
 			out = append(out, canonBlock(b, form))
 		}
 	}
@@ -287,6 +292,9 @@ func TestExportShapes(t *testing.T) {
 		{"anthropic", `{"role":"tool","tool_call_id":"c","content":"x","is_error":true}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"x","is_error":true}]}`},
 		{"anthropic", `{"role":"user","content":[{"type":"audio","data":"AAAA","mimeType":"audio/wav"}]}`, `{"role":"user","content":"[audio/wav, 3 bytes, inline-0]"}`},
 		{"anthropic", `{"role":"assistant","content":[{"type":"thinking","thinking":"","encrypted":true}]}`, ``},
+		{"anthropic", `{"role":"assistant","content":[{"type":"thinking","thinking":"so"},{"type":"text","text":"x"}]}`, `{"role":"assistant","content":"x"}`},
+		{"anthropic", `{"role":"assistant","content":[{"type":"thinking","thinking":"so","signature":"s"},{"type":"thinking","thinking":"","signature":"t"}]}`,
+			`{"role":"assistant","content":[{"type":"thinking","thinking":"so","signature":"s"},{"type":"thinking","thinking":"","signature":"t"}]}`},
 		{"anthropic", `{"role":"assistant","content":[{"type":"tea","leaf":"green"}]}`, `{"role":"assistant","content":"{\"type\":\"tea\",\"leaf\":\"green\"}"}`},
 	} {
 		var b bytes.Buffer
