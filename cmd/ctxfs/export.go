@@ -64,7 +64,7 @@ In a mount an event of the session, context.exported, tells that it was written.
 			return exported(args[0], form)
 		},
 	}
-	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write (default: standard output)")
+	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, whole or not at all, or a pipe (default: standard output)")
 	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code, markdown or otel")
 	cmd.Flags().BoolVar(&content, "content", false, "with --format otel: what was said, too")
 	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
@@ -84,8 +84,12 @@ func exportWhole(w io.Writer, dir string) error {
 	return exportSession(w, x)
 }
 
-// toFile writes a new file in one step: after a failure there is none.
+// toFile writes a new file in one step: after a failure there is none. What stands there and is no regular file, as a pipe, /dev/null or
+// a link, stays what it is, and is written into.
 func toFile(name string, write func(io.Writer) error) error {
+	if st, err := os.Lstat(name); err == nil && !st.Mode().IsRegular() {
+		return into(name, write)
+	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".ctxfs-export-")
 	if err != nil {
 		return err
@@ -99,6 +103,14 @@ func toFile(name string, write func(io.Writer) error) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	return nil
+}
+
+func into(name string, write func(io.Writer) error) error {
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 // tarball is an exported session while it is written.

@@ -78,7 +78,9 @@ func sendLines(r io.Reader, send func(text string) error) (unserved error) {
 			if serr != nil && !errors.Is(serr, errNoAgent) {
 				return serr
 			}
-			unserved = errors.Join(serr, unserved)
+			if unserved == nil { // said once
+				unserved = serr
+			}
 		}
 		if err == io.EOF {
 			return unserved

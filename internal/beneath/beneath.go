@@ -175,6 +175,21 @@ func (d *Dir) Stat(rel string) (unix.Stat_t, error) {
 	return st, err
 }
 
+// Born tells when rel itself was made; where the file system does not know, when it last changed.
+func (d *Dir) Born(rel string) (at time.Time, err error) {
+	err = d.at("stat", rel, func(fd int, name string) error {
+		var st unix.Statx_t
+		err := unix.Statx(fd, name, unix.AT_SYMLINK_NOFOLLOW, unix.STATX_BTIME|unix.STATX_CTIME, &st)
+		t := st.Btime
+		if st.Mask&unix.STATX_BTIME == 0 {
+			t = st.Ctime
+		}
+		at = time.Unix(t.Sec, int64(t.Nsec))
+		return err
+	})
+	return at, err
+}
+
 func wrap(op, rel string, err error) error {
 	if err == nil {
 		return nil

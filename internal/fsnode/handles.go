@@ -3,6 +3,7 @@ package fsnode
 import (
 	"os"
 	"sync"
+	"sync/atomic"
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/beneath"
@@ -32,9 +33,9 @@ type handle struct {
 
 	shown *shown // of a generated file: what the kernel reads
 
-	file   *os.File // a plain file, or this program
-	orphan bool     // the file is kept, since no name leads to it; the table of handles' lock protects that
-	owner  uint32   // the plain file's
+	file   *os.File    // a plain file, or this program
+	orphan atomic.Bool // the file is kept, since no name leads to it
+	owner  uint32      // the plain file's
 
 	log      *appendlog.Log
 	sess     *session.Session

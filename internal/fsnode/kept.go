@@ -37,8 +37,8 @@ func (f *FS) orphan(id uint64) {
 	f.handles.mu.RLock()
 	defer f.handles.mu.RUnlock()
 	for fh, h := range f.handles.open {
-		if h.node.id == id && h.file != nil && !h.orphan {
-			h.orphan = f.opt.Kept.Files.Keep(orphanName(fh), h.file) == nil // else it ends with this process
+		if h.node.id == id && h.file != nil && h.orphan.CompareAndSwap(false, true) && f.opt.Kept.Files.Keep(orphanName(fh), h.file) != nil {
+			h.orphan.Store(false) // it ends with this process
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (f *FS) restored(s *keep.Handle) (*handle, error) {
 	h := &handle{node: n, write: now.Bits&bitWrite != 0, dirty: now.Bits&bitDirty != 0, add: now.Bits&bitAdd != 0, failed: now.Bits&bitFailed != 0}
 	if file := f.opt.Kept.Files.File(orphanName(s.Fh)); file != nil {
 		if h, err = plainHandle(n, file, h.write); err == nil {
-			h.orphan = true
+			h.orphan.Store(true)
 		}
 		return h, err
 	}

@@ -1,6 +1,7 @@
 package fsnode
 
 import (
+	"path"
 	"slices"
 
 	"ctxfs/internal/keep"
@@ -13,9 +14,9 @@ import (
 // have carried out, the next must not do twice; what it opened, the next goes on with.
 type surviving struct{ *FS }
 
-// once runs a request that changes names. known is what the first process's success looks like to the second: what was to be
-// made is there, what was to go is gone. was tells that the request was carried out before, with success.
-func (a surviving) once(unique uint64, do func() fuse.Status, known ...fuse.Status) (st fuse.Status, was bool) {
+// once runs a request that changes names. known tells whether a status is what the first process's success looks like to the second:
+// what was to be made is there, what was to go is gone. was tells that the request was carried out before, with success.
+func (a surviving) once(unique uint64, do func() fuse.Status, known func(fuse.Status) bool) (st fuse.Status, was bool) {
 	if a.region == nil {
 		return do(), false
 	}
@@ -23,16 +24,41 @@ func (a surviving) once(unique uint64, do func() fuse.Status, known ...fuse.Stat
 	if done {
 		return fuse.Status(errno), errno == 0
 	}
-	if st = do(); begun && slices.Contains(known, st) {
+	if st = do(); begun && known(st) {
 		st, was = fuse.OK, true
 	}
 	a.region.End(unique, int32(st))
 	return st, was
 }
 
+// gone is for once what takes a name away.
+func gone(also ...fuse.Status) func(fuse.Status) bool {
+	return func(st fuse.Status) bool { return st == fuse.ENOENT || slices.Contains(also, st) }
+}
+
+// mine is for once what makes a name: what has the name is not older than the request.
+func (a surviving) mine(h *fuse.InHeader, name string) func(fuse.Status) bool {
+	return func(st fuse.Status) bool {
+		if st != fuse.Status(unix.EEXIST) {
+			return false
+		}
+		n, err := a.node(h.NodeId)
+		if err != nil {
+			return false
+		}
+		defer a.steady(n)()
+		s, rel, err := a.at(n)
+		if err != nil {
+			return false
+		}
+		born, err := s.Dir().Born(path.Join(rel, name))
+		return err == nil && !born.Before(a.region.Since(h.Unique))
+	}
+}
+
 // made is once for what makes a name.
 func (a surviving) made(h *fuse.InHeader, name string, out *fuse.EntryOut, do func() fuse.Status) fuse.Status {
-	st, was := a.once(h.Unique, do, fuse.Status(unix.EEXIST))
+	st, was := a.once(h.Unique, do, a.mine(h, name))
 	if was {
 		if err := a.settle(h.NodeId); err != nil {
 			return errno(err)
@@ -48,6 +74,7 @@ func (a surviving) settle(folder uint64) error {
 	if err != nil {
 		return err
 	}
+	defer a.steady(n)()
 	s, rel, err := a.at(n)
 	if err != nil {
 		return nil // of sockets, which are in no store
@@ -68,12 +95,12 @@ func (a surviving) Symlink(c <-chan struct{}, h *fuse.InHeader, target, name str
 }
 
 func (a surviving) Unlink(c <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	st, _ := a.once(h.Unique, func() fuse.Status { return a.forget(h, name, a.FS.Unlink(c, h, name)) }, fuse.ENOENT)
+	st, _ := a.once(h.Unique, func() fuse.Status { return a.forget(h, name, a.FS.Unlink(c, h, name)) }, gone())
 	return st
 }
 
 func (a surviving) Rmdir(c <-chan struct{}, h *fuse.InHeader, name string) fuse.Status {
-	st, _ := a.once(h.Unique, func() fuse.Status { return a.forget(h, name, a.FS.Rmdir(c, h, name)) }, fuse.ENOENT)
+	st, _ := a.once(h.Unique, func() fuse.Status { return a.forget(h, name, a.FS.Rmdir(c, h, name)) }, gone())
 	return st
 }
 
@@ -89,7 +116,7 @@ func (a surviving) forget(h *fuse.InHeader, name string, st fuse.Status) fuse.St
 func (f *FS) resent(unique uint64) bool { return f.region != nil && f.region.Begun(unique) }
 
 func (a surviving) Rename(c <-chan struct{}, in *fuse.RenameIn, oldName, newName string) fuse.Status {
-	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.Rename(c, in, oldName, newName) }, fuse.ENOENT)
+	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.Rename(c, in, oldName, newName) }, gone())
 	return st
 }
 
@@ -97,7 +124,7 @@ func (a surviving) SetXAttr(c <-chan struct{}, in *fuse.SetXAttrIn, attr string,
 	if attr != doAttr {
 		return a.FS.SetXAttr(c, in, attr, data)
 	}
-	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.SetXAttr(c, in, attr, data) }, fuse.ENOENT, fuse.Status(unix.ESTALE)) // it was deleted
+	st, _ := a.once(in.Unique, func() fuse.Status { return a.FS.SetXAttr(c, in, attr, data) }, gone(fuse.Status(unix.ESTALE))) // it was deleted
 	return st
 }
 
@@ -116,7 +143,7 @@ func (a surviving) Create(c <-chan struct{}, in *fuse.CreateIn, name string, out
 	if a.reopened(in.Unique, &out.OpenOut) {
 		return a.FS.Lookup(c, &in.InHeader, name, &out.EntryOut)
 	}
-	st, was := a.once(in.Unique, func() fuse.Status { return a.FS.Create(c, in, name, out) }, fuse.Status(unix.EEXIST))
+	st, was := a.once(in.Unique, func() fuse.Status { return a.FS.Create(c, in, name, out) }, a.mine(&in.InHeader, name))
 	if was {
 		if st = a.FS.Lookup(c, &in.InHeader, name, &out.EntryOut); st.Ok() {
 			open := fuse.OpenIn{InHeader: in.InHeader, Flags: in.Flags}
@@ -159,7 +186,7 @@ func (a surviving) closed(h *handle) {
 			a.region.DropWriter(w.slot)
 		}
 	}
-	if h.orphan {
+	if h.orphan.Load() {
 		_ = a.opt.Kept.Files.Drop(orphanName(h.slot.Fh)) // the supervisor is gone, or drops it
 	}
 	a.region.Drop(h.slot)

@@ -3,6 +3,8 @@ package keep
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 	"unsafe"
 )
@@ -132,6 +134,14 @@ func TestGrowLeavesTheOld(t *testing.T) {
 
 func TestRequestsAreCarriedOutOnce(t *testing.T) {
 	r, next := again(t, nil)
+	name := filepath.Join(t.TempDir(), "made")
+	r.Begin(2)
+	if err := os.WriteFile(name, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if st, err := os.Stat(name); err != nil || st.ModTime().Before(r.Since(2)) || r.Since(2).IsZero() || !r.Since(10).IsZero() {
+		t.Errorf("begun at %v, made at %v, %v", r.Since(2), st.ModTime(), err)
+	}
 	if begun, done, _ := r.Begin(4); begun || done {
 		t.Error("a new request was begun before")
 	}

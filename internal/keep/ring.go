@@ -2,7 +2,10 @@ package keep
 
 import (
 	"sync/atomic"
+	"time"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 )
 
 // States of a request.
@@ -20,6 +23,7 @@ type request struct {
 	unique atomic.Uint64
 	state  atomic.Uint32
 	errno  int32
+	since  int64 // when it was begun, by the clock of file systems, in nanoseconds since the epoch; 0: by a ctxfs that did not note it
 }
 
 // ring holds the last ones. A number takes the place of one that is ringSlots older, which was answered long ago.
@@ -36,6 +40,7 @@ func (r *Region) Begin(unique uint64) (begun, done bool, errno int32) {
 		return true, q.state.Load() == reqDone, q.errno
 	}
 	q.state.Store(reqNone)
+	q.since = coarse()
 	q.unique.Store(unique &^ Resent)
 	q.state.Store(reqBegun)
 	return false, false, 0
@@ -44,6 +49,22 @@ func (r *Region) Begin(unique uint64) (begun, done bool, errno int32) {
 // Begun tells that a request was sent again, and that a process before this one began it.
 func (r *Region) Begun(unique uint64) bool {
 	return unique&Resent != 0 && r.request(unique&^Resent).unique.Load() == unique&^Resent
+}
+
+// Since tells when a request was begun: what it made is not older. Zero: nobody knows.
+func (r *Region) Since(unique uint64) time.Time {
+	q := r.request(unique &^ Resent)
+	if q.unique.Load() != unique&^Resent || q.since == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, q.since)
+}
+
+// coarse is the time as file systems take it for new files, which is behind time.Now by up to a tick.
+func coarse() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_REALTIME_COARSE, &t) // never fails
+	return t.Nano()
 }
 
 // End notes that a request was carried out.

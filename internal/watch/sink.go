@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"slices"
+	"strconv"
 
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
@@ -100,7 +101,7 @@ func (k *sink) learn() error {
 		k.ids[r.ID] = place{r.Native.Line, r.Created}
 		end := max(r.Native.Line, slices.Max(append(r.Native.Lines, 0)))
 		k.ends[end] = true
-		if len(r.Native.CalledLine) > 0 && string(r.Native.Unanswered) == "true" {
+		if r.called() > 0 && string(r.Native.Unanswered) == "true" {
 			k.settled[r.Native.Line] = true
 		}
 		k.start, k.last = max(k.start, r.Native.Line), max(k.last, end)
@@ -127,6 +128,15 @@ func (k *sink) parse(line []byte) (r written, ok bool) {
 	return r, err == nil && r.Native.Format == k.format && r.Native.Line > 0
 }
 
+// called gives the line that a call of a child agent started at, 0 of what is none: once, such a call named no other.
+func (r *written) called() int {
+	n, err := strconv.Atoi(string(r.Native.CalledLine))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
 // other tells whether the session is another log's, once all lines came that it names.
 func (k *sink) other() bool {
 	c := k.came
@@ -137,7 +147,7 @@ func (k *sink) other() bool {
 func (k *sink) Message(line []byte) error {
 	r, ok := k.parse(line)
 	old, there := k.ids[r.ID]
-	same := ok && there && old == place{r.Native.Line, r.Created}
+	same := ok && there && (old == place{r.Native.Line, r.Created} || r.called() > 0 && old == place{r.called(), r.Created})
 	switch {
 	case !ok || r.Native.Line > k.start:
 	case r.Native.Line == k.start:

@@ -84,8 +84,10 @@ func (w *Watcher) Run(ctx context.Context) error {
 	defer n.close()
 	for next := time.Now(); ctx.Err() == nil; {
 		if now := time.Now(); !now.Before(next) {
-			w.look(ctx, n)
 			next = now.Add(w.cfg.Poll)
+			if !w.look(ctx, n) {
+				next = now.Add(min(w.cfg.Poll, awayPoll))
+			}
 		}
 		for _, path := range slices.Sorted(maps.Keys(w.logs)) {
 			w.tell(path, w.care(path))
@@ -110,16 +112,19 @@ func (w *Watcher) Run(ctx context.Context) error {
 	return errors.Join(append(errs, w.state.save())...)
 }
 
-// look goes through all logs.
-func (w *Watcher) look(ctx context.Context, n *notifier) {
+// awayPoll is how often it is looked whether sessions that could not be reached can be reached again.
+const awayPoll = time.Second
+
+// look goes through all logs; here is false when the sessions cannot be reached.
+func (w *Watcher) look(ctx context.Context, n *notifier) (here bool) {
+	if err := w.arrive(); err != nil {
+		w.tell("", err)
+		return false
+	}
+	delete(w.told, "")
 	for _, s := range w.cfg.Sources {
 		n.watch(s.dirs())
 	}
-	if err := w.arrive(); err != nil {
-		w.tell("", err)
-		return
-	}
-	delete(w.told, "")
 	clear(w.names)
 	list, errs := w.find()
 	for _, err := range errs {
@@ -127,7 +132,7 @@ func (w *Watcher) look(ctx context.Context, n *notifier) {
 	}
 	for _, log := range list {
 		if ctx.Err() != nil {
-			return
+			return true
 		}
 		w.tell(log.path, w.step(log))
 		w.tell(log.path, w.care(log.path)) // one that is at rest is let go before the next is opened
@@ -137,6 +142,7 @@ func (w *Watcher) look(ctx context.Context, n *notifier) {
 			w.tell(path, errors.Join(f.settle(), w.drop(path)))
 		}
 	}
+	return true
 }
 
 // gone tells whether nothing stands at a path any more.

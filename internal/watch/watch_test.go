@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -423,6 +424,24 @@ func TestOnceBetween(t *testing.T) {
 		if len(w.store.sessions) != 1 || strings.Count(got, `"tool_use"`) != 3 || strings.Count(got, `"tool_result"`) != 2 || strings.Count(got, "\n") != 7 {
 			t.Errorf("settled %v: sessions %v: %s", settled, w.store.sessions, got)
 		}
+	}
+}
+
+// TestOldCalls goes on with a session in which the calls of a child agent stand at the lines that they start at.
+func TestOldCalls(t *testing.T) {
+	w := newWorld(t)
+	w.write("s.jsonl", childCalls())
+	w.once()
+	s := w.store.sessions["copilot-cli/s"]
+	old := regexp.MustCompile(`"line":\d+,"called_line":(\d+)(,"unanswered":true)?`).ReplaceAll(s.logs[Messages].Bytes(), []byte(`"line":$1`))
+	if bytes.Count(old, []byte("\n")) != 7 || bytes.Contains(old, []byte("called_line")) {
+		t.Fatalf("%s", old)
+	}
+	s.logs[Messages] = bytes.NewBuffer(bytes.Clone(old))
+	w.write("s.jsonl", childCalls()+`{"type":"assistant.message","data":{"content":"more"},"id":"e9","timestamp":"2026-01-01T00:01:00Z","parentId":null}`+"\n")
+	w.once()
+	if got := s.logs[Messages].String(); len(w.store.sessions) != 1 || !strings.HasPrefix(got, string(old)) || strings.Count(got, "\n") != 8 {
+		t.Errorf("%v: %s", w.store.sessions, got)
 	}
 }
 
