@@ -41,7 +41,7 @@ demo: install-deps build
 test: install-deps
 	@scripts/install-deps rsync:rsync python3:python3 node:nodejs socat:socat
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
-	$(GO) test -timeout 30m ./tests ./...
+	$(GO) test -count=1 -timeout 30m ./tests ./...
 
 # Rooms in which nothing runs at the same time, as a test of the layers holds them to. The race detector has nothing to find there.
 SEQUENTIAL := record context/bundle context/compile context/derive context/pack context/recall context/trace dedup frames importer quality swap
