@@ -85,38 +85,28 @@ func (d *Dir) openat(rel string, flags int, perm uint32) (int, error) {
 			return fd, err
 		}
 	}
-	for wait := time.Millisecond; ; wait *= 2 {
-		fd, again, err := d.openGuarded(rel, flags&^unix.O_CREAT)
-		if !again || wait > maxYoung {
-			return fd, err
-		}
-		time.Sleep(wait)
-	}
+	return d.openGuarded(rel, flags&^unix.O_CREAT)
 }
 
-// maxYoung is about how long a file that this program makes may belong to the program, before it is its owner's.
-const maxYoung = 32 * time.Millisecond
-
-// openGuarded opens what is there. again tells that the guard refused a file of this process's own user, which may be
-// on its way to its owner.
-func (d *Dir) openGuarded(rel string, flags int) (fd int, again bool, err error) {
+// openGuarded opens what is there.
+func (d *Dir) openGuarded(rel string, flags int) (int, error) {
 	// What is refused must not be cut off first.
-	if fd, err = d.resolve(rel, flags&^unix.O_TRUNC, 0); err != nil {
-		return fd, false, err
+	fd, err := d.resolve(rel, flags&^unix.O_TRUNC, 0)
+	if err != nil {
+		return fd, err
 	}
 	var st unix.Stat_t
 	if err = unix.Fstat(fd, &st); err == nil {
 		err = d.guard(path.Join(d.base, rel), &st)
-		again = err != nil && int(st.Uid) == os.Geteuid()
 	}
 	if err == nil && flags&unix.O_TRUNC != 0 && st.Mode&unix.S_IFMT == unix.S_IFREG {
 		err = unix.Ftruncate(fd, 0)
 	}
 	if err != nil {
 		_ = unix.Close(fd) // the first error is the one to report
-		return -1, again, err
+		return -1, err
 	}
-	return fd, false, nil
+	return fd, nil
 }
 
 func (d *Dir) resolve(rel string, flags int, perm uint32) (int, error) {

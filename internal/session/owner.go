@@ -82,7 +82,7 @@ func (s *Store) Symlink(target, rel string, by Caller) error {
 
 // own refuses, in home/<uid>, what does not belong to that user. A user can reach the files of their own home in the store,
 // so what stands there may be another name of somebody else's file, which this process, as root, must not read or
-// change for them. Folders of root's are on their way to their owner.
+// change for them. No other name can be given to a folder: those of root's, which root made by hand, are the user's to look into.
 func own(rel string, st *unix.Stat_t) error {
 	uid, ok := HomeOf(rel)
 	if !ok || int(st.Uid) == uid || st.Uid == 0 && st.Mode&unix.S_IFMT == unix.S_IFDIR {
