@@ -200,6 +200,9 @@ func (d *Dir) MkdirAll(rel string, perm uint32, own Owner, made func(rel string)
 	if rel == "." || rel == "" {
 		return nil
 	}
+	if err := d.isDir(rel); !errors.Is(err, unix.ENOENT) { // it is there, as a rule
+		return err
+	}
 	err := d.Mkdir(rel, perm, own)
 	if errors.Is(err, unix.ENOENT) {
 		if err := d.MkdirAll(path.Dir(rel), perm, own, made); err != nil {
