@@ -30,6 +30,7 @@ func (f *FS) restore() error {
 		h, err := f.restored(s)
 		if err != nil {
 			f.region.Drop(s)
+			_ = f.opt.Kept.Files.Drop(orphanName(s.Fh)) // if it is one
 			continue
 		}
 		h.slot = s

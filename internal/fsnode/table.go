@@ -360,9 +360,9 @@ func (t *table) remove(parent uint64, name string) {
 	defer t.mu.Unlock()
 	if num, ok := t.ids[tableKey{parent, name}]; ok {
 		delete(t.ids, tableKey{parent, name})
+		t.mem.unname(num, t.byID[num]) // first: between the two, what is open would be nobody's
 		t.write(num, &entry{})
 		t.force()
-		t.mem.unname(num, t.byID[num])
 		t.unnamed(num)
 	}
 }
@@ -375,8 +375,9 @@ func (t *table) become(parent uint64, name string, target uint64) {
 	if num, ok := t.ids[key]; ok {
 		t.byID[num].alias = target
 		delete(t.ids, key)
-		t.write(num, &entry{})
 		t.mem.unname(num, t.byID[num])
+		t.write(num, &entry{})
+		t.force()
 		t.unnamed(num)
 	}
 }

@@ -74,18 +74,46 @@ func (t *table) inherit(f *os.File, region *keep.Region) error {
 			e.lookups = inherited
 		}
 	}
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 1<<20)
-	for sc.Scan() {
-		t.replayKernel(sc.Text())
-	}
-	if err := sc.Err(); err != nil {
+	m := &kernelTable{f: f, region: region}
+	if err := t.replayKernelAll(m); err != nil {
 		return err
 	}
 	t.next = max(t.next, region.Counter(0).Load())
 	t.temp = max(t.temp, region.Counter(1).Load())
-	t.mem = &kernelTable{f: f, region: region}
+	t.mem = m
+	if m.rows <= 2*m.live+maxRows {
+		return nil // a process that dies while it writes them anew loses some: as seldom as can be
+	}
 	return t.rewrite()
+}
+
+// replayKernelAll takes all rows. Where a crash tore the last one, what is written next starts on a line of its own.
+func (t *table) replayKernelAll(m *kernelTable) error {
+	in := bufio.NewReader(m.f)
+	for {
+		row, err := in.ReadString('\n')
+		switch {
+		case err == io.EOF && row != "":
+			m.write([]byte{'\n'})
+			fallthrough
+		case err == io.EOF:
+			for num, e := range t.byID {
+				if t.noted(num, e) {
+					m.live++
+				}
+			}
+			return nil
+		case err != nil:
+			return err
+		}
+		t.replayKernel(strings.TrimSuffix(row, "\n"))
+		m.rows++
+	}
+}
+
+// noted tells whether an entry stands in the kernel's table: it is in no file, or has no name any more.
+func (t *table) noted(num uint64, e *entry) bool {
+	return num < firstTemp && (e.kind.passing() || t.ids[tableKey{e.parent, e.name}] != num)
 }
 
 // replayKernel takes one row: as in the table's file, or with what it became before it.
