@@ -85,8 +85,9 @@ func TestMovesHideNothing(t *testing.T) {
 	took := 5 * time.Millisecond
 	for n := range rounds {
 		var moved sync.WaitGroup
+		pause := time.Duration(rand.Int64N(int64(took)))
 		moved.Go(func() {
-			time.Sleep(time.Duration(rand.Int64N(int64(took))))
+			time.Sleep(pause)
 			if err := os.Rename(files[n%2], files[1-n%2]); err != nil {
 				t.Error(err)
 			}
