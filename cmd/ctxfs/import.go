@@ -12,7 +12,6 @@ import (
 
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
-	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
 	"github.com/spf13/cobra"
@@ -198,11 +197,8 @@ func (in *fileImport) close() error {
 // undone takes away what was made of a file before its import failed with err: the next try would stop at its names.
 func (in *fileImport) undone(err error) error {
 	for _, s := range in.made {
-		if s.failed { // it is gone
-			continue
-		}
-		if rerr := s.remove(); rerr != nil {
-			err = fmt.Errorf("%w; a part of it is in %s, take that away with: ctxfs session delete --yes %s: %w", err, s.dir, mounts.Quote(s.dir), rerr)
+		if !s.failed { // else it is gone
+			err = errors.Join(err, s.takeAway())
 		}
 	}
 	return err

@@ -66,10 +66,15 @@ func (s *sink) close() error {
 	if !s.failed {
 		return nil
 	}
-	if rerr := s.remove(); rerr != nil {
-		return errors.Join(err, fmt.Errorf("half of it is in %s; take that away with ctxfs session delete --yes %s: %w", s.dir, s.dir, rerr))
+	return errors.Join(err, s.takeAway())
+}
+
+// takeAway deletes the session, or says how that is done.
+func (s *sink) takeAway() error {
+	if err := s.remove(); err != nil {
+		return fmt.Errorf("a part of it is in %s, take that away with: ctxfs session delete --yes %s: %w", s.dir, mounts.Quote(s.dir), err)
 	}
-	return err
+	return nil
 }
 
 func (f *importFlags) target() (target, error) {

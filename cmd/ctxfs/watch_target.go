@@ -88,12 +88,19 @@ func (t *watchTarget) Mark(agent, name string) (watch.Mark, error) {
 	return markOf(ownDir(t.point, agent, name))
 }
 
-func markOf(dir string) (m watch.Mark, err error) {
-	if m.ID, err = sessionID(dir); err != nil {
-		return m, err
+func markOf(dir string) (watch.Mark, error) {
+	id, err := sessionID(dir)
+	if err != nil {
+		return watch.Mark{}, err
 	}
+	return mark(id, func(log string) (os.FileInfo, error) { return os.Stat(filepath.Join(dir, log)) })
+}
+
+// mark is that of the session with that id, whose logs stat tells of.
+func mark(id string, stat func(log string) (os.FileInfo, error)) (watch.Mark, error) {
+	m := watch.Mark{ID: id}
 	for log, size := range map[string]*int64{watch.Messages: &m.Messages, watch.Events: &m.Events} {
-		st, err := os.Stat(filepath.Join(dir, log))
+		st, err := stat(log)
 		if err != nil {
 			return m, err
 		}
@@ -171,15 +178,7 @@ func openWatched(dir string) (*watched, error) {
 
 // Mark tells what the session is now, whatever its name is.
 func (s *watched) Mark() (watch.Mark, error) {
-	m := watch.Mark{ID: s.id}
-	for log, size := range map[string]*int64{watch.Messages: &m.Messages, watch.Events: &m.Events} {
-		st, err := s.logs[log].Stat()
-		if err != nil {
-			return m, err
-		}
-		*size = st.Size()
-	}
-	return m, nil
+	return mark(s.id, func(log string) (os.FileInfo, error) { return s.logs[log].Stat() })
 }
 
 // Read reads a log.

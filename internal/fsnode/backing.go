@@ -65,22 +65,20 @@ func (f *FS) logMode(h *handle, flags uint32) (uint32, int32, error) {
 	}
 	b.users++
 	h.backed = true
-	mode := uint32(0)
-	if h.write {
-		mode = fuse.FOPEN_DIRECT_IO
-	}
 	switch {
 	case rdwr || b.direct > 0:
 		b.direct++
 		h.direct = true
-		return fuse.FOPEN_DIRECT_IO, 0, nil
 	case f.passes(b, h):
-		return mode | fuse.FOPEN_PASSTHROUGH, b.id, nil
-	case h.write:
-		return mode, 0, nil
+		mode := uint32(fuse.FOPEN_PASSTHROUGH)
+		if h.write {
+			mode |= fuse.FOPEN_DIRECT_IO
+		}
+		return mode, b.id, nil
+	case !h.write:
+		b.read++
+		h.read = true
 	}
-	b.read++
-	h.read = true
 	return fuse.FOPEN_DIRECT_IO, 0, nil
 }
 

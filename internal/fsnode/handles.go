@@ -42,7 +42,7 @@ type handle struct {
 	writers  map[uint64]*logWriter // by lock owner; mu protects them
 	backed   bool                  // counts among the users of the log's backing
 	unsynced bool                  // something was written since the last sync at a close; mu protects it
-	direct   bool                  // and has the kernel keep nothing of it
+	direct   bool                  // and is open for reading and writing, or beside who is
 	read     bool                  // and reads it through the daemon
 
 	slot    *keep.Handle // nil: not kept for the next process

@@ -158,10 +158,10 @@ func (t *table) rewrite() error {
 	m.rows, m.live = 0, 0
 	for _, num := range slices.Sorted(maps.Keys(t.byID)) {
 		switch e := t.byID[num]; {
-		case num >= firstTemp:
+		case !t.noted(num, e):
 		case e.kind.passing():
 			m.add(num, e)
-		case t.ids[tableKey{e.parent, e.name}] != num:
+		default:
 			m.unname(num, e)
 		}
 	}

@@ -97,17 +97,26 @@ func (e *exporter) all(s outForm) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	r := bufio.NewReaderSize(e.in.Messages, 1<<16)
+	err := eachLine(e.in.Messages, "messages", func(line []byte, n int) error { return e.line(s, bytes.ToValidUTF8(line, []byte("\uFFFD")), n) })
+	if err != nil {
+		return err
+	}
+	return s.end()
+}
+
+// eachLine calls fn with each line of a log, and its number; errors name the line.
+func eachLine(log io.Reader, name string, fn func(line []byte, n int) error) error {
+	r := bufio.NewReaderSize(log, 1<<16)
 	for n := 1; ; n++ {
 		line, err := r.ReadBytes('\n')
 		if err != nil && err != io.EOF {
-			return fmt.Errorf("messages:%d: %w", n, err)
+			return fmt.Errorf("%s:%d: %w", name, n, err)
 		}
-		if werr := e.line(s, bytes.ToValidUTF8(line, []byte("\uFFFD")), n); werr != nil {
-			return fmt.Errorf("messages:%d: %w", n, werr)
+		if werr := fn(line, n); werr != nil {
+			return fmt.Errorf("%s:%d: %w", name, n, werr)
 		}
 		if err == io.EOF {
-			return s.end()
+			return nil
 		}
 	}
 }

@@ -1,11 +1,8 @@
 package importer
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 	"strconv"
 	"strings"
 )
@@ -20,21 +17,12 @@ func (x *otel) end() error {
 	if x.in.Events == nil {
 		return nil
 	}
-	r := bufio.NewReaderSize(x.in.Events, 1<<16)
-	for n := 1; ; n++ {
-		line, err := r.ReadBytes('\n')
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("events:%d: %w", n, err)
-		}
-		if len(bytes.TrimSpace(line)) > 0 {
-			if err := x.event(parseObject(line), n); err != nil {
-				return err
-			}
-		}
-		if err == io.EOF {
+	return eachLine(x.in.Events, "events", func(line []byte, n int) error {
+		if len(bytes.TrimSpace(line)) == 0 {
 			return nil
 		}
-	}
+		return x.event(parseObject(line), n)
+	})
 }
 
 func (x *otel) event(e object, n int) error {
@@ -50,8 +38,7 @@ func (x *otel) event(e object, n int) error {
 		r.text("gen_ai.operation.name", "execute_tool")
 		r.text("gen_ai.tool.name", data.str("name"))
 	case "ctxfs.run.usage":
-		r.number("gen_ai.usage.input_tokens", whole(data.get("input_tokens")))
-		r.number("gen_ai.usage.output_tokens", whole(data.get("output_tokens")))
+		tokensOf(data, "openai").attributes(&r) // which counts those that were cached among the input's, as a run does
 	case "ctxfs.line.quarantined":
 		r.Severity = 13 // WARN
 	case "ctxfs.store.corrupt":
@@ -82,12 +69,4 @@ func (r *otelRecord) data(prefix string, o object) {
 			r.data(prefix+m.key+".", parseObject(m.val))
 		}
 	}
-}
-
-// whole is a JSON value that is a whole number, else 0.
-func whole(raw json.RawMessage) (n int64) {
-	if json.Unmarshal(raw, &n) != nil {
-		return 0
-	}
-	return n
 }
