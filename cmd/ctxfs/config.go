@@ -112,7 +112,7 @@ const exampleHead = `# Settings of ctxfs. /etc/ctxfs/config is for all users of 
 func writeExample(w io.Writer, root *cobra.Command) error {
 	var b strings.Builder
 	b.WriteString(exampleHead)
-	b.WriteString("\n# directory of the store (" + defaultStoreText + ")\n#store =\n\n# the mount that commands work on, when --mount names none (/ctx, or the only one)\n#mountpoint = /ctx\n")
+	b.WriteString("\n# directory of the store (" + defaultStoreText + ")\n#store =\n\n# the mount that commands work on, when --mount names none\n#mountpoint = /ctx\n")
 	last := ""
 	eachSetting(root, func(c *cobra.Command, f *pflag.Flag) {
 		if section(c) != last {

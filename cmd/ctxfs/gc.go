@@ -24,7 +24,7 @@ type storeFlags struct{ store, mount string }
 
 func (s *storeFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.store, "store", "", "directory of the store (default: that of the mount; else "+defaultStoreText+")")
-	cmd.Flags().StringVar(&s.mount, "mount", "", "mountpoint whose store is meant (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	addMountFlag(cmd, &s.mount)
 }
 
 // open opens the store beside a daemon that may hold it.
@@ -39,7 +39,7 @@ func (s *storeFlags) open() (*session.Store, error) {
 			}
 			s.store, opt.Tokenizer = status["store"], status["tokenizer"]
 			opt.Budget, _ = strconv.Atoi(status["budget"]) // 0 is the default
-		} else if s.mount != "" {
+		} else if s.mount != "" || !errors.Is(err, errNoMount) {
 			return nil, err
 		}
 	}

@@ -36,7 +36,7 @@ func (a *agentFlags) addTemp(cmd *cobra.Command) {
 }
 
 func (a *agentFlags) addMount(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&a.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	addMountFlag(cmd, &a.mount)
 	cmd.Flags().StringVar(&a.share, "share", "", "look in shared/SHARE, not in your home")
 	cmd.Flags().BoolVar(&a.model, "model", false, "AGENT names a model")
 }

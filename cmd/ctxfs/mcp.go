@@ -51,7 +51,7 @@ yours that only you can read, which is made when it is not there.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	addMountFlag(cmd, &mount)
 	fl.StringVar(&addr, "http", "", "serve at this loopback address and port, like 127.0.0.1:7333; port 0: any that is free")
 	fl.StringVar(&tokenFile, "token-file", "", "file of the token (default $XDG_RUNTIME_DIR/ctxfs/mcp-token; without that, ~/.local/state/ctxfs/mcp-token)")
 	return cmd

@@ -111,8 +111,6 @@ type problems struct{ text string }
 
 func (p problems) Error() string { return p.text }
 
-var errNoMount = errors.New("no ctxfs is mounted (mount one with: ctxfs mount /ctx)")
-
 // exitCode tells people what went wrong, and programs by the code.
 func exitCode(err error, stderr io.Writer) int {
 	if err == nil {

@@ -49,7 +49,7 @@ chmod on the folder change who may use it.`,
 		},
 	}
 	cmd.Flags().StringVar(&group, "group", "", "name or number of the group that shares it")
-	cmd.Flags().StringVar(&mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	addMountFlag(cmd, &mount)
 	return cmd
 }
 

@@ -4,9 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"ctxfs/internal/mounts"
@@ -46,7 +44,7 @@ func statusPoints(args []string) ([]string, error) {
 		}
 	}
 	if len(points) == 0 {
-		return nil, errNoMount
+		return nil, noMount{}
 	}
 	return points, nil
 }
@@ -114,61 +112,4 @@ func withNumbers(kv map[string]string) map[string]any {
 		}
 	}
 	return out
-}
-
-// mountError tells why p is not a mount that works.
-func mountError(p string) error {
-	if err := mounts.Stale(p); err != nil {
-		return err
-	}
-	m, ok, err := mounts.At(p)
-	if err != nil {
-		return err
-	}
-	if !ok || m.Point != p {
-		return fmt.Errorf("%s: %w", p, errNoMount)
-	}
-	return nil
-}
-
-// pickMount gives the mountpoint that a command works on: the one named, else CTXFS_MOUNT, else /ctx or the only one. Mounts of other
-// users, but for root's, count only by name: their daemons say what they like.
-func pickMount(named string) (string, error) {
-	if named == "" {
-		named = os.Getenv("CTXFS_MOUNT")
-	}
-	if named != "" {
-		point := mounts.Real(named)
-		return point, mountError(point)
-	}
-	list, err := mounts.List()
-	if err != nil {
-		return "", err
-	}
-	own, others := ownMounts(list, os.Geteuid())
-	switch {
-	case slices.Contains(own, "/ctx"):
-		return "/ctx", mountError("/ctx")
-	case len(own) == 1:
-		return own[0], mountError(own[0])
-	case len(own) > 1:
-		return "", usageError{"several ctxfs are mounted; name one with --mount: " + strings.Join(own, " ")}
-	case len(others) > 0:
-		return "", fmt.Errorf("%w; those of other users count only when one is named: %s", errNoMount, strings.Join(others, " "))
-	}
-	return "", errNoMount
-}
-
-// ownMounts gives the mountpoints that are a user's, or root's for all, and those of others that let the user in.
-func ownMounts(list []mounts.Mount, uid int) (own, others []string) {
-	for _, m := range list {
-		switch {
-		case !m.LetsIn(uid):
-		case m.Believed(uid):
-			own = append(own, m.Point)
-		default:
-			others = append(others, m.Point)
-		}
-	}
-	return own, others
 }

@@ -39,7 +39,7 @@ the filter, Esc drops it. docs/look.md tells what the columns say.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	addMountFlag(cmd, &f.mount)
 	fl.DurationVar(&f.interval, "interval", 2*time.Second, "time between two looks; with --once or --json, 0: look once, rates are 0")
 	fl.BoolVar(&f.once, "once", false, "print one table, and end")
 	fl.BoolVar(&f.asJSON, "json", false, "print a JSON object a session, a line each, and end")

@@ -31,7 +31,7 @@ func umount(point string, lazy bool) error {
 		return err
 	}
 	if !ok || m.Point != point {
-		return fmt.Errorf("%s: %w", point, errNoMount)
+		return noMount{point: point}
 	}
 	status, err := mounts.Status(point)
 	if err != nil && !errors.Is(err, unix.ENOTCONN) {

@@ -79,7 +79,7 @@ func ownMount(point string) (mounts.Mount, error) {
 		return m, err
 	}
 	if !ok || m.Point != point {
-		return m, fmt.Errorf("%s: %w", point, errNoMount)
+		return m, noMount{point: point}
 	}
 	if m.UID != os.Geteuid() {
 		return m, fmt.Errorf("%s is user %d's; have it renewed by its user: %sctxfs upgrade %s", point, m.UID, m.AsOwner(), mounts.Quote(point))

@@ -42,7 +42,7 @@ waits until it is whole. A log that is another than it was, at the same place, b
 		Args:    exactArgs(0),
 		RunE:    func(cmd *cobra.Command, _ []string) error { return f.run(cmd) },
 	}
-	cmd.Flags().StringVar(&f.mount, "mount", "", "mountpoint (default: $CTXFS_MOUNT, /ctx, or the only mount)")
+	addMountFlag(cmd, &f.mount)
 	cmd.Flags().StringVar(&f.from, "from", "", "follow the .jsonl files in this folder, at any depth, instead")
 	cmd.Flags().StringVar(&f.format, "format", "", "follow this format only: claude-code or codex; with --from copilot-cli and pi too (default: told by content)")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "agent that gets the sessions (default: the name of the format)")

@@ -44,7 +44,7 @@ func (t *watchTarget) Open(agent, name string) (watch.Session, error) {
 func (t *watchTarget) mounted() error {
 	m, ok, err := mounts.At(t.point)
 	if err == nil && (!ok || m.Point != t.point) {
-		err = fmt.Errorf("%s: %w", t.point, errNoMount)
+		err = noMount{point: t.point}
 	}
 	return err
 }

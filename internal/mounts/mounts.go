@@ -70,17 +70,22 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// At gives the mount whose mountpoint is point or stands above it, of several at one point the last, which is on top; ok is false when
-// there is none.
+// At returns the mount at point or above it. ok is false when there is none.
 func At(point string) (m Mount, ok bool, err error) {
-	point = Real(point)
 	list, err := List()
+	m, ok = Surrounding(list, Real(point))
+	return m, ok, err
+}
+
+// Surrounding returns the mount of list that the absolute path p, without symbolic links, is in: the innermost, and of several at one
+// mountpoint the last, which is on top.
+func Surrounding(list []Mount, p string) (m Mount, ok bool) {
 	for _, c := range list {
-		if Inside(point, c.Point) && len(c.Point) >= len(m.Point) {
+		if Inside(p, c.Point) && len(c.Point) >= len(m.Point) {
 			m, ok = c, true
 		}
 	}
-	return m, ok, err
+	return m, ok
 }
 
 // Inside tells whether the absolute path p is dir or stands below it.
