@@ -47,7 +47,8 @@ func newClaude(w *writer) handler {
 	c.handlers = map[string]func(source) (outcome, error){
 		"user": c.said, "assistant": c.said, "attachment": c.attachment, "system": c.system, "progress": c.progress,
 		"queue-operation": c.queue, "summary": c.summary, "custom-title": c.note, "agent-name": c.note,
-		"pr-link": c.note, "permission-mode": c.note, "mode": c.note, "last-prompt": c.note, "file-history-snapshot": c.noise,
+		"pr-link": c.note, "permission-mode": c.note, "mode": c.note, "last-prompt": c.atTurnEnd,
+		"cost-state": c.atTurnEnd, "file-history-snapshot": c.noise,
 	}
 	return c
 }

@@ -114,6 +114,16 @@ func (c *claude) summary(src source) (outcome, error) {
 	return c.keep(src, "summary", c.payload(src.obj))
 }
 
+// atTurnEnd takes a note that Claude Code writes when a turn is over, and last-prompt at other times too.
+func (c *claude) atTurnEnd(src source) (outcome, error) {
+	if !c.turnGoesOn() {
+		if err := c.flush(); err != nil {
+			return outcome{}, err
+		}
+	}
+	return c.note(src)
+}
+
 // note takes a record that is logged again whenever the session is opened: only a change is news.
 func (c *claude) note(src source) (outcome, error) {
 	o := src.obj

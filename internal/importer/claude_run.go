@@ -70,6 +70,20 @@ func (c *claude) settle() error { return c.flush() }
 
 func (c *claude) waits() bool { return c.run != nil }
 
+// turnEnded reports whether the message that is being collected ends the model's turn. Every record of a message carries its
+// stop_reason, so others may follow this one; Claude Code writes all of them at once.
+func (c *claude) turnEnded() bool {
+	return c.run != nil && oneOf(c.run.stopReason(), "end_turn", "stop_sequence", "max_tokens", "refusal", "model_context_window_exceeded")
+}
+
+// turnGoesOn reports whether the message that is being collected says that the turn is not over. Records of the version
+// 2.0 say nothing (null).
+func (c *claude) turnGoesOn() bool {
+	return c.run != nil && oneOf(c.run.stopReason(), "tool_use", "pause_turn")
+}
+
+func (r *run) stopReason() string { return r.extra.str("stop_reason") }
+
 // flush writes the message that is being collected: another message follows, or the log ends.
 func (c *claude) flush() error {
 	r := c.run

@@ -15,6 +15,9 @@ type settler interface {
 	settle() error
 }
 
+// turnEnder is a settler whose log says that the model's turn is over.
+type turnEnder interface{ turnEnded() bool }
+
 // cutter is a handler that collects a message from several lines.
 type cutter interface{ cut() error }
 
@@ -58,6 +61,13 @@ func (s *Stream) Cut() error {
 func (s *Stream) Waits() bool {
 	h, ok := s.r.h.(settler)
 	return ok && h.waits()
+}
+
+// TurnEnded reports whether what is held back is the last message of a turn: at most lines that were written together
+// with its last one still belong to it.
+func (s *Stream) TurnEnded() bool {
+	h, ok := s.r.h.(turnEnder)
+	return ok && h.turnEnded()
 }
 
 // Settle writes all that is held back, as at the end of the log.

@@ -213,9 +213,17 @@ func (f *follower) due() time.Time {
 	case f.unsynced:
 		return f.grew.Add(f.w.cfg.Sync)
 	case f.waits():
-		return f.grew.Add(f.w.cfg.Settle)
+		return f.grew.Add(f.patience())
 	}
 	return time.Time{}
+}
+
+// patience is how long the log must not grow before what the import holds back is written.
+func (f *follower) patience() time.Duration {
+	if f.stream.TurnEnded() {
+		return f.w.cfg.Sync
+	}
+	return f.w.cfg.Settle
 }
 
 // waits tells whether the import holds back what it can write: a log that was cut short waits for its lines instead.

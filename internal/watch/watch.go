@@ -27,9 +27,10 @@ type Config struct {
 	Fresh   bool                            // the state file is not read
 	Tell    func(format string, args ...any)
 
-	// How long a log must not grow before what was appended is synced, and before a message is written that may still go
-	// on: longer than a model pauses in a message, or it becomes two records. How often all folders are looked at, without
-	// being told of a change. How long a log that does not grow is kept at hand.
+	// Sync is how long a log must not grow before what was appended is synced, and before the last message of a turn is
+	// written. Settle is the same for a message that may still go on: longer than a model pauses in a message, or the message
+	// becomes two records. Poll is how often all folders are listed, whatever inotify reports. Idle is how long a log that does
+	// not grow stays open.
 	Sync, Settle, Poll, Idle time.Duration
 }
 
@@ -211,7 +212,7 @@ func (w *Watcher) care(path string) error {
 	quiet := time.Since(f.grew)
 	var err error
 	switch {
-	case f.waits() && quiet >= w.cfg.Settle:
+	case f.waits() && quiet >= f.patience():
 		err = f.settle()
 	case f.unsynced && quiet >= w.cfg.Sync:
 		err = f.sync()
