@@ -3,8 +3,8 @@ package compile
 import (
 	"bytes"
 	"fmt"
-	"strings"
 
+	"ctxfs/internal/context/derive"
 	"ctxfs/internal/record"
 )
 
@@ -30,30 +30,16 @@ func (b *builder) loops() (out []Entry) {
 	return b.ranked("open_loops", out, maxSection)
 }
 
-// todo takes todo.md apart: its boxes, with what stands behind them in brackets; the first MaxLines of them.
+// todo returns the entries of todo.md, at most MaxLines of them.
 func (b *builder) todo() (out []Entry) {
 	n := 0
 	for l := range bytes.Lines(b.in.Todo) {
 		n++
-		text := strings.TrimSpace(string(l))
-		text = strings.TrimLeft(text, "-*+ ")
-		box, text, ok := strings.Cut(text, "] ")
-		if !ok || len(box) != 2 || box[0] != '[' {
+		box, ok := derive.ParseBox(string(l))
+		if !ok {
 			continue
 		}
-		status, score, source := "pending", 0.8, ""
-		text, source = note(text)
-		switch {
-		case box == "[x]" || box == "[X]":
-			status = "completed"
-		case strings.HasPrefix(source, "in progress, "):
-			status, score = "in_progress", 0.9
-		case strings.HasPrefix(source, "cancelled, "):
-			status = "cancelled"
-		}
-		if i := strings.LastIndex(source, "messages:"); i >= 0 {
-			source = source[i:]
-		}
+		source := box.Source
 		if r := refNumber(source); r > 0 && b.cited(source) == nil {
 			continue // the target must not see it
 		} else if r == 0 {
@@ -63,20 +49,15 @@ func (b *builder) todo() (out []Entry) {
 			b.notes = append(b.notes, fmt.Sprintf("todo: what follows %d boxes is not looked at", MaxLines))
 			return out
 		}
-		e := b.entry(name("todo", text), text, b.origin(b.in.Input.Authored.Todo), score, b.fileProv("context/todo.md", n, source))
-		e.Kind, e.Status = "todo", status
+		score := 0.8
+		if box.Status == "in_progress" {
+			score = 0.9
+		}
+		e := b.entry(name("todo", box.Text), box.Text, b.origin(b.in.Input.Authored.Todo), score, b.fileProv("context/todo.md", n, source))
+		e.Kind, e.Status = "todo", box.Status
 		out = append(out, e)
 	}
 	return out
-}
-
-// note cuts what stands in brackets at the end of a text, when it names a record.
-func note(text string) (string, string) {
-	i := strings.LastIndex(text, " (")
-	if i < 0 || !strings.HasSuffix(text, ")") || !strings.Contains(text[i:], "messages:") {
-		return text, ""
-	}
-	return text[:i], text[i+2 : len(text)-1]
 }
 
 // unanswered are the newest message of the user when no words of the agent follow, and calls without a result since then.

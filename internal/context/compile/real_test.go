@@ -38,7 +38,7 @@ func realLogs(t testing.TB) map[string]corpus.Session {
 // TestRealSessions compiles real sessions: the files follow their schemas, each reference to the trace resolves there, each path
 // names something, and what is bounded is.
 func TestRealSessions(t *testing.T) {
-	s, done, loops, facts := schematest.New(t), 0, 0, 0
+	s, done, loops, facts, ticked := schematest.New(t), 0, 0, 0, 0
 	logs := realLogs(t)
 	for _, name := range slices.Sorted(maps.Keys(logs)) {
 		log := logs[name]
@@ -61,14 +61,20 @@ func TestRealSessions(t *testing.T) {
 			known := traced(t, in)
 			resolve(t, name, files, known)
 			v := read[compile.PackV2](t, files["pack.v2.json"])
-			loops, facts = loops+len(v.Loops), facts+len(v.Facts)
+			loops, facts, ticked = loops+len(v.Loops), facts+len(v.Facts), ticked+bytes.Count(in.Todo, []byte("\n- [x] "))
+			lines := strings.Split(string(in.Todo), "\n")
+			for _, e := range v.Loops {
+				if e.Kind == "todo" && strings.HasPrefix(lines[*e.Anchor.Start-1], "- [x] ") {
+					t.Errorf("%s: a ticked todo is an open loop", name)
+				}
+			}
 			if v.Intent == nil && in.Pack.Query != "" || len(v.Evidence) == 0 && budget > 500 && in.Input.History.Len() > 0 {
 				t.Errorf("%s: no intent or no evidence", name)
 			}
 		}
 	}
-	if !testing.Short() && (loops == 0 || facts == 0) {
-		t.Errorf("%d open loops, %d facts in %d sessions: nothing was tested", loops, facts, done)
+	if !testing.Short() && (loops == 0 || facts == 0 || ticked == 0) {
+		t.Errorf("%d open loops, %d facts, %d ticked todos in %d sessions: nothing was tested", loops, facts, ticked, done)
 	}
 }
 

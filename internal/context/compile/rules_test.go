@@ -290,3 +290,24 @@ func TestSecrets(t *testing.T) {
 		t.Error("an error shows the secret")
 	}
 }
+
+// A todo that is ticked is no open loop and no step of the plan, neither in pack.v2.json nor in contextos.json.
+func TestTickedTodos(t *testing.T) {
+	todo := "# Todo (messages:3)\n\n- [x] write the parser (messages:3)\n- [X] name it\n- [ ] test it (in progress, messages:3)\n- [ ] drop it (cancelled, messages:3)\n* [ ] ship it\n"
+	files := build(t, input(t, session(t), pack.Input{Budget: 8000, Authored: pack.Authored{Todo: []byte(todo)}}))
+	v2 := read[compile.PackV2](t, files["pack.v2.json"])
+	os := read[compile.ContextOS](t, files["contextos.json"])
+	for file, lists := range map[string][2][]compile.Entry{"pack.v2.json": {v2.Loops, v2.Plan}, "contextos.json": {os.Business.Loops, os.Business.Plan}} {
+		for i, list := range lists {
+			var open []string
+			for _, e := range list {
+				if e.Kind == "todo" {
+					open = append(open, e.Text+": "+e.Status)
+				}
+			}
+			if want := []string{"test it: in_progress", "ship it: pending"}; !slices.Equal(open, want) {
+				t.Errorf("%s, list %d: %q, want %q", file, i, open, want)
+			}
+		}
+	}
+}
