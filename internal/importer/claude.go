@@ -83,24 +83,26 @@ func (c *claude) record(src source) (outcome, error) {
 	if c.w.rep.CWD == "" {
 		c.w.rep.CWD = o.str("cwd")
 	}
+	c.w.rep.ClientVersion = firstSet(o.str("version"), c.w.rep.ClientVersion)
 	if h := c.handlers[o.str("type")]; h != nil {
 		return h(src)
 	}
 	return c.keep(src, firstSet(o.str("type"), "unknown"), c.payload(o))
 }
 
-// end writes the last message and settles the title: a summary of this session names it, one of another session that
-// the file happens to hold does not.
-func (c *claude) end() error {
-	if err := c.flush(); err != nil {
-		return err
-	}
+// end writes the last message.
+func (c *claude) end() error { return c.flush() }
+
+// title returns the title so far: the user's own, else the last summary of this session. A summary whose leaf is in
+// another session does not count.
+func (c *claude) title() string {
+	title := c.w.rep.Title
 	for _, t := range c.titles {
 		if _, ok := c.ids[t.leaf]; ok && !c.named {
-			c.w.rep.Title = t.title
+			title = t.title
 		}
 	}
-	return nil
+	return title
 }
 
 // parent gives the id of the message that o answers, "" when it is the first or the log does not hold it.

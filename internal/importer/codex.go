@@ -95,6 +95,7 @@ func (c *codex) meta(src source, p object) (outcome, error) {
 	if !c.began {
 		c.w.rep.SessionID, c.w.rep.CWD = firstSet(p.str("id"), p.str("session_id")), p.str("cwd")
 		c.w.rep.ForkedFrom = p.str("forked_from_id")
+		c.w.rep.ClientVersion = p.str("cli_version")
 	}
 	c.began = true
 	base := firstSet(p.obj("base_instructions").str("text"), p.str("base_instructions"), p.str("instructions"))

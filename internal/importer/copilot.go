@@ -78,6 +78,7 @@ func (c *copilot) session(d object) {
 	r.SessionID = firstSet(r.SessionID, d.str("sessionId"))
 	r.CWD = firstSet(r.CWD, d.obj("context").str("cwd"))
 	r.Title = firstSet(d.str("title"), r.Title)
+	r.ClientVersion = firstSet(d.str("copilotVersion"), r.ClientVersion)
 	c.model = firstSet(d.str("newModel"), d.str("selectedModel"), c.model)
 }
 

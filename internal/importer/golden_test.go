@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 func render(sink *memSink, rep Report) []byte {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "== report\n%s\n", rep)
-	fmt.Fprintf(&b, "session %s\ncwd %s\ntitle %s\nforked from %q\n%v to %v\n", rep.SessionID, rep.CWD, rep.Title, rep.ForkedFrom, rep.Started, rep.Ended)
+	fmt.Fprintf(&b, "session %s\ncwd %s\ntitle %s\nclient %s %s, model %s\nforked from %q\n%v to %v\n", rep.SessionID, rep.CWD, rep.Title, rep.Client, rep.ClientVersion, rep.Model, rep.ForkedFrom, rep.Started, rep.Ended)
 	fmt.Fprintf(&b, "omitted %s\ncalls %d, unpaired %d; results %d, unpaired %d\n", reasons(rep.Omitted), rep.Calls, rep.UnpairedCalls, rep.Results, rep.UnpairedResults)
 	for _, part := range []struct {
 		name  string

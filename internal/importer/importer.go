@@ -145,7 +145,7 @@ func ImportAll(r io.Reader, f Format, open func(label string) (Sink, error), onP
 	if err != nil {
 		err = fmt.Errorf("import %s: %w", f, err)
 		if d.w != nil {
-			d.reports = append(d.reports, d.w.report())
+			d.reports = append(d.reports, d.report())
 		}
 	}
 	return d.reports, err

@@ -61,6 +61,9 @@ func (m *message) line() []byte {
 
 // look takes notes of m for the report.
 func (w *writer) look(m *message) {
+	if m.role == "assistant" && !m.sidechain && !m.meta && m.model != "" {
+		w.rep.Model = m.model
+	}
 	for _, raw := range m.content {
 		b := parseObject(raw)
 		switch b.str("type") {

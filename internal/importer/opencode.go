@@ -46,6 +46,7 @@ func (c *opencode) conversation(v json.RawMessage) error {
 	}
 	info, r := o.obj("info"), &c.w.rep
 	r.SessionID, r.CWD, r.Title = info.str("id"), info.str("directory"), info.str("title")
+	r.ClientVersion = info.str("version")
 	c.w.sawTime(stamp(info.obj("time").get("created")))
 	head := object{{"info", o.get("info")}}
 	if err := c.head("session", append(head, o.without("info", "messages")...)); err != nil {

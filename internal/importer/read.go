@@ -277,6 +277,18 @@ func (d *reader) next(label string) error {
 	return nil
 }
 
+// titled is a handler that finds out what the session is called from several records.
+type titled interface{ title() string }
+
+// report returns the report of the session that is read, as it is so far.
+func (d *reader) report() Report {
+	rep := d.w.report()
+	if h, ok := d.h.(titled); ok {
+		rep.Title = firstSet(h.title(), rep.Title)
+	}
+	return rep
+}
+
 // end writes what the session still held back, and closes its books.
 func (d *reader) end() error {
 	if d.h == nil {
@@ -285,7 +297,7 @@ func (d *reader) end() error {
 	if err := d.h.end(); err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
-	d.reports = append(d.reports, d.w.report())
+	d.reports = append(d.reports, d.report())
 	d.w, d.h = nil, nil
 	return nil
 }

@@ -15,6 +15,10 @@ type Report struct {
 	SessionID string `json:"session_id"` // the session's own id, as the agent logged it
 	CWD       string `json:"cwd"`        // the directory that the session started in
 	Title     string `json:"title"`      // what the agent or its user called it, else the user's first words
+	// Client is the program that wrote the log, and ClientVersion its version; "" where the log does not say.
+	Client        string `json:"client,omitempty"`
+	ClientVersion string `json:"client_version,omitempty"`
+	Model         string `json:"model,omitempty"` // the model that answered last
 	// ForkedFrom is the id of the session whose history this log replays at its start, where the log says so.
 	ForkedFrom string `json:"forked_from,omitempty"`
 	// Started and Ended are the least and the greatest time in the log; zero when it holds none.

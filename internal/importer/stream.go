@@ -57,6 +57,9 @@ func (s *Stream) Cut() error {
 	return nil
 }
 
+// Report returns what was read so far. Its title, model and version may still change.
+func (s *Stream) Report() Report { return s.r.report() }
+
 // Waits tells whether something is held back.
 func (s *Stream) Waits() bool {
 	h, ok := s.r.h.(settler)

@@ -44,7 +44,15 @@ const maxRaw = 1 << 20
 
 func newWriter(s Sink, f Format) *writer {
 	return &writer{sink: s, used: map[string]bool{}, tool: map[string]uint8{}, most: maxLine - 1,
-		rep: Report{Format: f, Skipped: map[string]int{}, Bad: map[string]int{}, Omitted: map[string]int{}}}
+		rep: Report{Format: f, Client: clientOf(f), Skipped: map[string]int{}, Bad: map[string]int{}, Omitted: map[string]int{}}}
+}
+
+// clientOf names the program that writes logs of format f, "" for messages, which any program may write.
+func clientOf(f Format) string {
+	if f == Messages {
+		return ""
+	}
+	return string(f)
 }
 
 // account books the fate of one source record.
