@@ -140,6 +140,13 @@ func (f *FS) do(n node, order string, resent bool, by session.Caller) error {
 	if cwd, ok := strings.CutPrefix(order, "relocate "); ok {
 		return x.Relocate(cwd, by)
 	}
+	if text, ok := strings.CutPrefix(order, session.DescribePrefix); ok {
+		d, err := session.ParseDescription(text)
+		if err != nil {
+			return err
+		}
+		return x.Describe(d, by)
+	}
 	if name, ok := strings.CutPrefix(order, "keep "); ok {
 		return x.KeepFile(name)
 	}

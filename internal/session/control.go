@@ -48,7 +48,7 @@ func (x *Session) control(name string) (control, bool) {
 	case "cwd":
 		return control{initial: "/\n", check: checkCWD, line: true}, true
 	case "meta.json":
-		return control{initial: "{}\n", check: checkMeta, most: 1 << 20}, true
+		return control{initial: "{}\n", check: checkMeta, most: maxMeta}, true
 	case "context/budget":
 		return control{check: checkBudget, line: true}, true
 	case Injections:

@@ -89,12 +89,12 @@ func (c *Container) Glance(name string) (g Glance, err error) {
 	return g, nil
 }
 
-// maxMeta is the largest meta.json of which the title is looked up, and maxWord how much is told of a title or a path, in bytes.
-const maxMeta, maxWord = 64 << 10, 512
+// maxGlance is the largest meta.json that a Glance reads, and maxWord how much it shows of a title or a path, in bytes.
+const maxGlance, maxWord = 64 << 10, 512
 
 // words reads what the session says of itself in its folder. What is not written, or cannot be read, is as nobody had written it.
 func (g *Glance) words(f beneath.Folder) {
-	buf := make([]byte, maxMeta)
+	buf := make([]byte, maxGlance)
 	read := func(name string) []byte {
 		data, err := f.ReadAll(name, buf)
 		if err != nil {

@@ -77,7 +77,7 @@ func TestGlanceWords(t *testing.T) {
 	look("active", "/a\x1b/b", strings.Repeat("é", 256))
 	put("meta.json", `{"title":["no text"]}`)
 	look("active", "/a\x1b/b", "")
-	put("meta.json", `{"title":"`+strings.Repeat("x", maxMeta)+`"}`)
+	put("meta.json", `{"title":"`+strings.Repeat("x", maxGlance)+`"}`)
 	look("active", "/a\x1b/b", "")
 }
 

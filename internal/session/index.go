@@ -40,6 +40,7 @@ type entry struct {
 	name string
 	sec  int64  // when it was updated
 	key  uint64 // of its cwd, as in index/by-cwd
+	host uint64 // of the host's directory that meta.json names; 0: it names none
 	nsec int32
 }
 
@@ -151,12 +152,15 @@ func (ix *index) at(key uint64) *entry {
 		ix.newest = map[uint64]*entry{}
 		for _, e := range slices.Backward(ix.order) {
 			ix.newest[e.key] = e
+			if e.host != 0 {
+				ix.newest[e.host] = e
+			}
 		}
 	}
 	if ix.newest != nil {
 		return ix.newest[key]
 	}
-	if i := slices.IndexFunc(ix.order, func(e *entry) bool { return e.key == key }); i >= 0 {
+	if i := slices.IndexFunc(ix.order, func(e *entry) bool { return e.key == key || e.host != 0 && e.host == key }); i >= 0 {
 		return ix.order[i]
 	}
 	return nil
@@ -213,8 +217,8 @@ func (c *Container) Current() (name string, err error) {
 	return name, err
 }
 
-// ByCWD gives the session of a by-cwd key that was updated last. Two directories may have one key: who looks for a
-// directory checks the session's own cwd.
+// ByCWD returns the session of a by-cwd key that was updated last: its cwd, or the host_cwd in its meta.json, has that key.
+// Two directories may share a key, so a caller that looks for a directory compares these.
 func (c *Container) ByCWD(key string) (name string, err error) {
 	want, ok := parseKey(key)
 	err = c.look(func([]*entry) {
@@ -228,12 +232,15 @@ func (c *Container) ByCWD(key string) (name string, err error) {
 	return name, err
 }
 
-// CWDKeys lists the by-cwd keys, sorted.
+// CWDKeys returns the by-cwd keys of all sessions, sorted: each has one of its cwd, and one of its host_cwd if it has that.
 func (c *Container) CWDKeys() (keys []string, err error) {
 	all := map[uint64]bool{}
 	err = c.look(func(order []*entry) {
 		for _, e := range order {
 			all[e.key] = true
+			if e.host != 0 {
+				all[e.host] = true
+			}
 		}
 	})
 	for _, k := range slices.Sorted(maps.Keys(all)) {

@@ -41,9 +41,15 @@ func scan(t *testing.T, store, rel string) naive {
 		if err != nil {
 			cwd = []byte("/")
 		}
-		key := CWDKey(strings.TrimSuffix(string(cwd), "\n"))
-		if n.cwds[key] == "" {
-			n.cwds[key] = name
+		cwds := []string{strings.TrimSuffix(string(cwd), "\n")}
+		meta, _ := os.ReadFile(filepath.Join(dir, name, "meta.json"))
+		if host := metaField(meta, "host_cwd"); host != "" {
+			cwds = append(cwds, host)
+		}
+		for _, cwd := range cwds {
+			if key := CWDKey(cwd); n.cwds[key] == "" {
+				n.cwds[key] = name
+			}
 		}
 	}
 	return n
@@ -145,7 +151,7 @@ func (s *shop) change() string {
 		return "create"
 	}
 	was := x.Name()
-	switch s.rnd.IntN(15) {
+	switch s.rnd.IntN(16) {
 	case 0:
 		return "create " + create(t, s.c, s.fresh()).Name()
 	case 1, 2, 3:
@@ -176,6 +182,9 @@ func (s *shop) change() string {
 		text := map[string]string{"state": "done", "context/budget": "100", "meta.json": `{"x":1}`, "context/summary.md": "s"}[name]
 		must(t, x.WriteControl(name, []byte(text), me))
 		return name + " of " + was
+	case 15:
+		must(t, x.Describe(Description{Title: s.fresh(), HostCWD: filepath.Join("/home/dev", s.cwd())}, me))
+		return "description of " + was
 	case 14:
 		before := s.names()
 		must(t, x.Relocate(s.cwd(), me))

@@ -1,6 +1,8 @@
 package session
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"path"
@@ -108,7 +110,7 @@ func (c *Container) readEntry(name string, e *entry, buf []byte) (found bool, er
 		if data, err := f.ReadAll("cwd", buf); err == nil {
 			cwd = strings.TrimSuffix(string(data), "\n")
 		}
-		e.key = cwdKey(cwd)
+		e.key, e.host = cwdKey(cwd), hostKey(f, buf)
 		return nil
 	})
 	for _, none := range []error{unix.ENOENT, unix.ENOTDIR, unix.ELOOP, unix.EXDEV, unix.EACCES} {
@@ -117,6 +119,24 @@ func (c *Container) readEntry(name string, e *entry, buf []byte) (found bool, er
 		}
 	}
 	return err == nil, err
+}
+
+// hostKey returns the by-cwd key of the host_cwd in a session's meta.json, 0 when there is none.
+func hostKey(f beneath.Folder, buf []byte) uint64 {
+	data, err := f.ReadAll("meta.json", buf)
+	if errors.Is(err, beneath.ErrTooLarge) {
+		data, err = f.ReadAll("meta.json", make([]byte, maxMeta+1))
+	}
+	if err != nil || !bytes.Contains(data, []byte(`"host_cwd"`)) { // most have none: they are not parsed
+		return 0
+	}
+	var meta struct {
+		HostCWD string `json:"host_cwd"`
+	}
+	if json.Unmarshal(data, &meta) != nil || meta.HostCWD == "" {
+		return 0
+	}
+	return cwdKey(meta.HostCWD)
 }
 
 // entry reads one session; nil: it is not there.

@@ -10,6 +10,9 @@ import (
 	"ctxfs/internal/swap"
 )
 
+// maxMeta bounds meta.json, in bytes with its '\n'.
+const maxMeta = 1 << 20
+
 // identity lists the fields of meta.json that say which session it is.
 func (x *Session) identity() map[string]string {
 	kind := "agent"
@@ -54,11 +57,9 @@ func checkMeta(x *Session, data []byte, _ Caller) ([]byte, error) {
 	if err := json.Unmarshal(now, &have); err != nil {
 		return nil, err
 	}
-	for _, k := range []string{"id", "created_at", "created_by_uid", "agent", "model", "session", "scope"} {
+	// An agent's session may name its model, and the other way round.
+	for _, k := range slices.AppendSeq([]string{"id", "created_at", "created_by_uid"}, maps.Keys(x.identity())) {
 		old, had := have[k]
-		if !had && (k == "agent" || k == "model") {
-			continue // a model's session may name its agent, and the other way round
-		}
 		if v, ok := m[k]; ok && !sameJSON(v, old) {
 			return nil, refuse(Invalid, "meta.json: %q says which session this is and cannot change", k)
 		}
