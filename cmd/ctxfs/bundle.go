@@ -84,10 +84,14 @@ rm context/imported.json takes all of it back.`,
 				printProblems(cmd.ErrOrStderr(), found)
 				return fmt.Errorf("%s: %w: nothing was imported", args[0], errProblems)
 			}
+			dir, err := findMounted(dir)
+			if err != nil {
+				return fmt.Errorf("--session: %w", err)
+			}
 			return importBundle(cmd.OutOrStdout(), b, files, dir)
 		},
 	}
-	cmd.Flags().StringVar(&dir, "session", ".", "path of the session in a mount")
+	cmd.Flags().StringVar(&dir, "session", ".", "the session: AGENT/SESSION, or its path")
 	return cmd
 }
 
@@ -103,7 +107,7 @@ func importBundle(w io.Writer, b *bundle.Bundle, files map[string][]byte, dir st
 	name := filepath.Join(dir, session.Imported)
 	before, err := os.ReadFile(name)
 	if err != nil {
-		return fmt.Errorf("%w (--session is the path of a session in a mount)", err)
+		return err
 	}
 	if err := os.WriteFile(name, append(doc, '\n'), 0o600); err != nil {
 		return fmt.Errorf("%w: nothing was imported", err)

@@ -38,16 +38,19 @@ func newCompact() *cobra.Command {
 	var command string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "compact SESSION-PATH --command CMD", Short: "let a command write a session's summary, and record the compaction",
+		Use: "compact SESSION --command CMD", Short: "let a command write a session's summary, and record the compaction",
 		Long: `Run CMD (with sh, as you) with the session's records on its standard input; what it prints becomes
 context/summary.md. History stays as it is. An event in events.jsonl records what was covered, the tokens before and
 after, and what the summary lost: files that the records name and the summary does not, and every line that CMD prints
 to standard error after "loss: ". When CMD fails, nothing changes. CMD sees CTXFS_SESSION and CTXFS_RANGE.`,
 		Example: "  ctxfs compact /ctx/home/1000/agent/coder/session/fix-42 --command 'jq -r .role | sort | uniq -c'", Args: exactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if command == "" {
 				return usageError{"--command names the program that writes the summary"}
 			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := compact(args[0], command)
 			if err != nil {
 				return err
@@ -64,7 +67,7 @@ to standard error after "loss: ". When CMD fails, nothing changes. CMD sees CTXF
 	}
 	cmd.Flags().StringVar(&command, "command", "", "the command; it reads records, a JSON object a line, and prints the summary")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record of the compaction")
-	return cmd
+	return takesSession(cmd, findMounted)
 }
 
 // compact works through the mount, on one view of the log: records that are appended meanwhile are not covered.

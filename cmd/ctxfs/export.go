@@ -26,10 +26,10 @@ func newSessionExport() *cobra.Command {
 	var out, form string
 	var quiet, content bool
 	cmd := &cobra.Command{
-		Use: "export SESSION-PATH", Short: "write a session, whole, as a tar file, or its messages in another program's form",
+		Use: "export SESSION", Short: "write a session, whole, as a tar file, or its messages in another program's form",
 		Long: `Write a session as a tar file: its logs byte for byte, its control files, what agents wrote under context/, and under blob/
 the pictures and documents that its records name. What ctxfs derives is left out: it can be built again.
-ctxfs session restore --from FILE SESSION-PATH makes a session of it.
+ctxfs session restore --from FILE SESSION makes a session of it.
 
 With --format, write its messages as those of OpenAI's or Anthropic's API (openai, anthropic), as a log of Claude Code
 (claude-code), for people to read (markdown), or as log records of OpenTelemetry, with the attributes of its conventions for
@@ -68,7 +68,7 @@ In a mount an event of the session, context.exported, tells that it was written.
 	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code, markdown or otel")
 	cmd.Flags().BoolVar(&content, "content", false, "with --format otel: what was said, too")
 	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
-	return cmd
+	return takesSession(cmd, findSession)
 }
 
 // exportWhole writes a session as a tar file.

@@ -3,17 +3,20 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 
 	"ctxfs/internal/frames"
+	"ctxfs/internal/mounts"
 	"ctxfs/internal/record"
+	"ctxfs/internal/session"
 
 	"github.com/spf13/cobra"
 )
@@ -41,46 +44,98 @@ func (a *agentFlags) addMount(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&a.model, "model", false, "AGENT names a model")
 }
 
-// sessions gives the directory of the agent's sessions in the mount.
-func (a *agentFlags) sessions(agent string) (string, error) {
-	point, err := pickMount(a.mount)
+// find returns the agent that arg names, and its session: arg's own where it is AGENT/SESSION, a path or the name of a session, else
+// that of --session, which may be "".
+func (a *agentFlags) find(arg string) (place, error) {
+	if isPath(arg) || strings.Count(arg, "/") > 1 {
+		dir, err := findSession(arg)
+		p, _ := placeOf(dir)
+		return p, errors.Join(err, a.alone(arg))
+	}
+	at, err := a.owner()
+	if err == nil {
+		err = a.shareThere(at)
+	}
 	if err != nil {
-		return "", err
+		return at, err
 	}
-	kind := filepath.Join("agent", agent)
-	if a.model {
-		kind = filepath.Join("model", agent+".d")
+	if agent, name, both := strings.Cut(arg, "/"); both {
+		if err := a.alone(arg); err != nil {
+			return at, err
+		}
+		return at.named(agent, name)
 	}
-	owner := filepath.Join("home", strconv.Itoa(os.Getuid()))
-	if a.share != "" {
-		owner = filepath.Join("shared", a.share)
+	p, err := at.agentNamed(arg)
+	p.session = a.session
+	if err == nil || a.session != "" {
+		return p, err
 	}
-	folder := "session"
-	if a.temp {
-		folder = "temp"
+	if found := at.sessionsNamed(arg); len(found) > 0 {
+		return findName(at, arg)
 	}
-	return filepath.Join(point, owner, kind, folder), nil
+	return p, err
 }
 
-// dir gives the session's directory in the mount.
-func (a *agentFlags) dir(agent string) (string, error) {
-	sessions, err := a.sessions(agent)
+// alone refuses --session beside arg, which names a session by itself.
+func (a *agentFlags) alone(arg string) error {
+	if a.session == "" {
+		return nil
+	}
+	return usageError{fmt.Sprintf("%s names a session, and --session %s too: name one of them", arg, a.session)}
+}
+
+// owner returns the part of the mount that the flags look in, as a place without an agent.
+func (a *agentFlags) owner() (place, error) {
+	point, err := pickMount(a.mount)
+	at := place{root: point, owner: ownHome(), folder: permanent}
+	if a.model {
+		at.kind = ofModel
+	}
+	if a.temp {
+		at.folder = temporary
+	}
+	if a.share != "" {
+		at.owner = path.Join("shared", a.share)
+	}
+	return at, err
+}
+
+// shareThere returns an error where the flags name a share that is not there.
+func (a *agentFlags) shareThere(at place) error {
+	if a.share == "" || session.CheckName(a.share) == nil && exists(filepath.Join(at.root, at.owner)) {
+		return nil
+	}
+	hint := orElse(thereAre(a.share, folders(filepath.Join(at.root, "shared"))), "ctxfs share create makes one")
+	return &session.Error{Kind: session.NotFound, Msg: "there is no share " + a.share, Hint: hint}
+}
+
+// agent returns the agent that arg names, for what is about all of its sessions.
+func (a *agentFlags) agent(arg string) (place, error) {
+	p, err := a.find(arg)
+	if err == nil && p.session != "" {
+		err = usageError{fmt.Sprintf("%s names a session, and this is about an agent: name %s", arg, p.agent)}
+	}
+	return p, err
+}
+
+// dir returns the directory of the session that arg and the flags name, in the mount: by default the agent's current one.
+func (a *agentFlags) dir(arg string) (string, error) {
+	p, err := a.find(arg)
 	if err != nil {
 		return "", err
 	}
-	if a.session == "" && a.temp {
-		a.session = frames.DefaultSession // they have no index
+	if p.session == "" && a.temp {
+		p.session = frames.DefaultSession // temporary sessions have no index
 	}
-	if a.session == "" {
-		data, err := os.ReadFile(filepath.Join(sessions, "index", "current"))
-		if err != nil {
-			return "", fmt.Errorf("agent %s: %w", agent, err)
-		}
-		if a.session = strings.TrimSpace(string(data)); a.session == "" {
-			return "", fmt.Errorf("agent %s has no session yet: %w", agent, os.ErrNotExist)
+	if p.session == "" {
+		if p.session = value(p.sessions(), "index/current"); p.session == "" {
+			return "", &session.Error{Kind: session.NotFound, Msg: fmt.Sprintf("agent %s has no session yet", p.agent), Hint: "make one: mkdir " + mounts.Quote(filepath.Join(p.sessions(), "NAME"))}
 		}
 	}
-	return filepath.Join(sessions, a.session), nil
+	if !exists(p.dir()) {
+		return "", notFound("session", p.name(), p.session, p.list())
+	}
+	return p.dir(), nil
 }
 
 func newHistory() *cobra.Command {

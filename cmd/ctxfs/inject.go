@@ -17,7 +17,7 @@ func newInject() *cobra.Command {
 	var target, point, file, native string
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "inject SESSION-PATH", Short: "record that a session's pack was shown to a model, a tool, a person",
+		Use: "inject SESSION", Short: "record that a session's pack was shown to a model, a tool, a person",
 		Long: `Record that context/pack.md, or another file of the session, was shown as it is now: a line in context/injections.jsonl, with
 the id of the context and the hash of the bytes, which are kept. ctxfs replay prints them again. It is the same as to append
 {"target":...,"injection_point":...} to that file, which any program can do.`,
@@ -39,7 +39,7 @@ the id of the context and the hash of the bytes, which are kept. ctxfs replay pr
 	cmd.Flags().StringVar(&file, "file", "context/pack.md", "what, in the session: a pack, or another file")
 	cmd.Flags().StringVar(&native, "native-id", "", "the id of it where it was shown, as a response's of a model API")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record")
-	return cmd
+	return takesSession(cmd, findMounted)
 }
 
 // inject appends the declaration, and reads what the daemon made of it.
@@ -97,9 +97,13 @@ func newReplay() *cobra.Command {
 kept for as long as pack_ttl in context/gc.policy says.`,
 		Example: "  ctxfs replay --list\n  ctxfs replay ctx-9f86d081884c7d65\n  ctxfs replay ctx-9f86d081884c7d65 --json | jq .items", Args: atMostOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, err := findMounted(dir)
+			if err != nil {
+				return fmt.Errorf("--session: %w", err)
+			}
 			all, err := readInjections(dir)
 			if err != nil {
-				return fmt.Errorf("%w (--session is the path of a session in a mount)", err)
+				return err
 			}
 			if list || len(args) == 0 {
 				for _, inj := range all {
@@ -114,7 +118,7 @@ kept for as long as pack_ttl in context/gc.policy says.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&dir, "session", ".", "path of the session in a mount")
+	cmd.Flags().StringVar(&dir, "session", ".", "the session: AGENT/SESSION, or its path")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the pack.json of that context")
 	cmd.Flags().BoolVar(&list, "list", false, "list what was shown in the session")
 	return cmd

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -23,9 +22,9 @@ func newPack() *cobra.Command {
 	var why bool
 	var colour colourFlag
 	cmd := &cobra.Command{
-		Use: "pack SESSION-PATH", Short: "print the pack of a session, in a mount or in a store",
-		Long: `Print what context/pack.md (with --json: context/pack.json) of the session would be with these options. SESSION-PATH
-is the session's directory under a mountpoint, or in a store, mounted or not.
+		Use: "pack SESSION", Short: "print the pack of a session, in a mount or in a store",
+		Long: `Print what context/pack.md (with --json: context/pack.json) of the session would be with these options.
+Its path may be in a store that is not mounted.
 
 --explain shows the window as a bar, what each part takes of the budget, and why it is in or out. On a terminal that is in
 colour, unless NO_COLOR is set.`,
@@ -66,7 +65,7 @@ colour, unless NO_COLOR is set.`,
 	cmd.Flags().BoolVar(&why, "explain", false, "show what is in the pack and what is not, with scores and reasons, and a bar of the window")
 	colour.add(cmd)
 	cmd.MarkFlagsMutuallyExclusive("json", "explain")
-	return cmd
+	return takesSession(cmd, findSession)
 }
 
 // readPack reads the pack's file in a mount, or builds it from a store that is not mounted.
@@ -98,46 +97,33 @@ func readPack(p string, f session.PackFile) ([]byte, error) {
 	return built.Markdown, nil
 }
 
-// inMount tells whether a path is that of a session in a mount of ctxfs.
+// inMount reports whether a path is that of a session in a mount of ctxfs.
 func inMount(abs string) bool {
-	m := sessionPathRe.FindStringSubmatch(abs)
-	if m == nil {
-		if t := tempPathRe.FindStringIndex(abs); t != nil {
-			m = []string{abs, abs[:t[0]]}
-		} else {
-			return false
-		}
-	}
-	mnt, ok, err := mounts.At(m[1])
-	return err == nil && ok && mnt.Point == m[1]
+	p, ok := placeOf(abs)
+	return ok && p.mounted()
 }
 
-var (
-	sessionPathRe = regexp.MustCompile(`^(.*)/((?:home/[0-9]+|shared/[^/]+)/(?:agent/[^/]+|model/[^/]+\.d))/session/([^/]+)$`)
-	tempPathRe    = regexp.MustCompile(`/home/[0-9]+/(?:agent/[^/]+|model/[^/]+\.d)/temp/[^/]+$`)
-)
-
-// notASession tells why a path is none that the store's own files are behind.
+// notASession is the error of a path that is not a session's, or one that is in no store.
 func notASession(p, abs string) error {
-	if m := tempPathRe.FindString(abs); m != "" {
+	if at, ok := placeOf(abs); ok && at.folder == temporary {
 		return fmt.Errorf("%s is a temporary session, in the memory of the daemon alone: it ends with its connection; ctxfs session export keeps it", p)
 	}
-	return usageError{fmt.Sprintf("%s is not a session's directory: .../home/<uid>/agent/<agent>/session/<session>", p)}
+	return usageError{fmt.Sprintf("%s is not a session: name one as AGENT/SESSION, or by its directory, .../agent/AGENT/session/SESSION", p)}
 }
 
 // openSession opens the session at a path of a store that is not mounted there, to look at.
 func openSession(p string) (*session.Session, func(), error) {
 	abs := mounts.Real(p)
-	m := sessionPathRe.FindStringSubmatch(abs)
-	if m == nil {
+	at, ok := placeOf(abs)
+	if !ok || at.folder == temporary {
 		return nil, nil, notASession(p, abs)
 	}
-	store, err := session.Open(m[1], session.Options{ReadOnly: true})
+	store, err := session.Open(at.root, session.Options{ReadOnly: true})
 	if err != nil {
 		return nil, nil, err
 	}
-	x, err := lookSession(store, m[2], m[3])
-	if errors.Is(err, fs.ErrPermission) && strings.HasPrefix(m[2], "shared/") {
+	x, err := lookSession(store, at.container(), at.session)
+	if errors.Is(err, fs.ErrPermission) && strings.HasPrefix(at.owner, "shared/") {
 		err = &session.Error{Kind: session.Denied, Msg: "the store of a share is root's", Hint: "read context/pack.md, context/pack@N.md and context/recall/QUESTION of the session in the mount"}
 	}
 	if err != nil {

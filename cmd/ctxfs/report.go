@@ -22,10 +22,9 @@ func newReport() *cobra.Command {
 	var opt session.PackFile
 	var steps int
 	cmd := &cobra.Command{
-		Use: "report SESSION-PATH", Short: "write a page of HTML about a session's context window over time",
+		Use: "report SESSION", Short: "write a page of HTML about a session's context window over time",
 		Long: `Write one self-contained page of HTML: how full the window was at each request of the user's and at records between, what entered and left
-it and why, what tool outputs take in the log and in the window, and when it was compacted. SESSION-PATH is the session's
-directory under a mountpoint, or in a store, mounted or not.`,
+it and why, what tool outputs take in the log and in the window, and when it was compacted.`,
 		Example: "  ctxfs report . -o report.html\n  ctxfs report /ctx/home/1000/agent/coder/session/fix-42 --budget 8000 --steps 200 -o report.html", Args: exactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
 			if steps < 1 || steps > 2000 || opt.Budget < 0 || opt.Budget > session.MaxBudget {
@@ -51,7 +50,7 @@ directory under a mountpoint, or in a store, mounted or not.`,
 	fl.StringVarP(&file, "output", "o", "", "write to this file, not to standard output")
 	fl.IntVar(&opt.Budget, "budget", 0, "budget in tokens (default: the session's)")
 	fl.IntVar(&steps, "steps", 60, "at most so many steps")
-	return cmd
+	return takesSession(cmd, findSession)
 }
 
 // tellStory builds the packs of a session at some of its records.

@@ -52,10 +52,11 @@ or send told of. A cursor stays good when the daemon is restarted. The session i
 
 // byCWD takes the session that stands in cwd.
 func (a *agentFlags) byCWD(agent, cwd string) error {
-	dir, err := a.sessions(agent)
+	p, err := a.agent(agent)
 	if err != nil {
 		return err
 	}
+	dir := p.sessions()
 	cwd = filepath.Clean("/" + cwd)
 	stands := func(name string) bool { return value(filepath.Join(dir, name), "cwd") == cwd }
 	a.session = value(dir, "index/by-cwd/"+session.CWDKey(cwd))

@@ -105,8 +105,8 @@ func listSession(c *session.Container, x *session.Session) (sessionRow, error) {
 }
 
 func newSessionArchive() *cobra.Command {
-	return &cobra.Command{
-		Use: "archive SESSION-PATH...", Short: "move the logs of sessions at rest into compressed storage",
+	cmd := &cobra.Command{
+		Use: "archive SESSION...", Short: "move the logs of sessions at rest into compressed storage",
 		Long: `Move the logs of sessions that nobody has open into their owner's cold store, where they take about a tenth. The mount
 shows the same bytes, and takes appends, as before. A log's plain file goes only when what was stored has been read back
 and compared. To have it done by age, say archive_after=90d in context/gc.policy.`,
@@ -117,26 +117,36 @@ and compared. To have it done by age, say archive_after=90d in context/gc.policy
 			var errs []error
 			for i, p := range args {
 				bar.set(int64(i))
-				errs = append(errs, orderSession(p, "archive", func(x *session.Session) error { _, err := x.Archive(); return err }))
+				dir, err := findSession(p)
+				if err == nil {
+					err = orderSession(dir, "archive", func(x *session.Session) error { _, err := x.Archive(); return err })
+				}
+				errs = append(errs, err)
 			}
 			return errors.Join(errs...)
 		},
 	}
+	namesSessions(cmd)
+	return cmd
 }
 
 func newSessionRestore() *cobra.Command {
 	var from string
 	cmd := &cobra.Command{
-		Use: "restore [--from FILE] SESSION-PATH", Short: "give an archived session its plain logs back, or make one of an exported one",
+		Use: "restore [--from FILE] SESSION", Short: "give an archived session its plain logs back, or make one of an exported one",
 		Long: `Give an archived session its plain logs back. With --from, make a session of a file that ctxfs session export wrote:
 history byte for byte, and what stood under context/. That is a new session, with an identity of its own, idle, at the
 root's top.`,
 		Example: "  ctxfs session restore /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs session restore --from fix-42.tar /ctx/home/1000/agent/coder/session/fix-42-again", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if from == "" {
-				return orderSession(args[0], "restore", func(x *session.Session) error { return x.Unarchive() })
+			if from != "" {
+				return restoreFrom(cmd.ErrOrStderr(), from, args[0])
 			}
-			return restoreFrom(cmd.ErrOrStderr(), from, args[0])
+			dir, err := findSession(args[0])
+			if err != nil {
+				return err
+			}
+			return orderSession(dir, "restore", func(x *session.Session) error { return x.Unarchive() })
 		},
 	}
 	cmd.Flags().StringVar(&from, "from", "", "file that ctxfs session export wrote")
@@ -146,7 +156,7 @@ root's top.`,
 func newSessionDelete() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
-		Use: "delete SESSION-PATH", Short: "delete a session for good, its history too",
+		Use: "delete SESSION", Short: "delete a session for good, its history too",
 		Example: "  ctxfs session delete /ctx/home/1000/agent/coder/session/fix-42 --yes", Args: exactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if !yes {
@@ -156,26 +166,26 @@ func newSessionDelete() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&yes, "yes", false, "yes, delete it")
-	return cmd
+	return takesSession(cmd, findSession)
 }
 
 // orderSession has something done to a session by whoever holds its store: the daemon of the mount, or, where nothing
 // holds it, this process.
 func orderSession(p, order string, here func(*session.Session) error) error {
 	abs := mounts.Real(p)
-	m := sessionPathRe.FindStringSubmatch(abs)
-	if m == nil {
+	at, ok := placeOf(abs)
+	if !ok || at.folder == temporary {
 		return notASession(p, abs)
 	}
-	if inMount(abs) {
+	if at.mounted() {
 		return mountOrder(abs, order)
 	}
-	store, err := session.Open(m[1], session.Options{})
+	store, err := session.Open(at.root, session.Options{})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	x, err := lookSession(store, m[2], m[3])
+	x, err := lookSession(store, at.container(), at.session)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p, err)
 	}

@@ -16,28 +16,28 @@ import (
 	"ctxfs/internal/session"
 )
 
-// ownSession reads the path of a session of the caller's in a mount.
-func ownSession(p string) (point, agent, name string, ok bool) {
-	m := sessionPathRe.FindStringSubmatch(p)
-	if m == nil {
-		return "", "", "", false
+// newPlace returns where the session is to be that ref names: AGENT/SESSION, or its path. It is in the caller's home in a mount.
+func newPlace(ref string) (place, error) {
+	if agent, name, ok := strings.Cut(ref, "/"); ok && !isPath(ref) && !strings.Contains(name, "/") {
+		point, err := pickMount("")
+		return place{root: point, owner: ownHome(), kind: ofAgent, agent: agent, folder: permanent, session: name}, err
 	}
-	agent, ok = strings.CutPrefix(m[2], fmt.Sprintf("home/%d/agent/", os.Getuid()))
-	return m[1], agent, m[3], ok
+	p, ok := placeOf(mounts.Real(ref))
+	if !ok || p.owner != ownHome() || p.kind != ofAgent || p.folder != permanent {
+		return p, usageError{fmt.Sprintf("%s cannot be a session of yours: name it as AGENT/SESSION, or as MOUNTPOINT/%s/agent/AGENT/session/SESSION", ref, ownHome())}
+	}
+	return p, mountError(p.root)
 }
 
 // restoreFrom makes a session, in a mount, of an exported one.
-func restoreFrom(stderr io.Writer, file, dir string) error {
+func restoreFrom(stderr io.Writer, file, ref string) error {
 	in, err := os.Open(file)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	point, agent, name, ok := ownSession(mounts.Real(dir))
-	if !ok {
-		return usageError{fmt.Sprintf("%s is not a session's directory of yours in a mount: MOUNTPOINT/home/%d/agent/<agent>/session/<session>", dir, os.Getuid())}
-	}
-	if err := mountError(point); err != nil {
+	at, err := newPlace(ref)
+	if err != nil {
 		return err
 	}
 	bar := newProgress(stderr, filepath.Base(file), sizeOf(in), true)
@@ -47,12 +47,12 @@ func restoreFrom(stderr io.Writer, file, dir string) error {
 	if err != nil { // before a session is made of it
 		return fmt.Errorf("%s is not an exported session: %w", file, err)
 	}
-	to, err := newMountTarget(point)
+	to, err := newMountTarget(at.root)
 	if err != nil {
 		return err
 	}
 	defer to.close()
-	s, err := to.create(agent, name)
+	s, err := to.create(at.agent, at.session)
 	if err != nil {
 		return err
 	}

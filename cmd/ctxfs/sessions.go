@@ -30,7 +30,7 @@ func newSessions() *cobra.Command {
 		Use: "sessions AGENT", Short: "list an agent's sessions, newest first",
 		Example: "  ctxfs sessions coder -n 10\n  ctxfs sessions coder --json | jq -r '.[] | select(.cwd == \"/work\").session'", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := a.sessions(args[0])
+			p, err := a.agent(args[0])
 			if err != nil {
 				return err
 			}
@@ -38,7 +38,7 @@ func newSessions() *cobra.Command {
 			if a.temp {
 				read = readTemps
 			}
-			list, err := read(dir, newest)
+			list, err := read(p.sessions(), newest)
 			if err != nil {
 				return fmt.Errorf("agent %s: %w", args[0], err)
 			}
@@ -126,15 +126,15 @@ them there. OLD and NEW are paths in the agent's root; NEW must be there. A sess
 old one, and is told of. Nobody worked in these sessions: each keeps its updated_at, and its place in the index.`,
 		Example: "  ctxfs session relocate coder /work/brewlog /work/archive/brewlog", Args: exactArgs(3),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir, err := a.sessions(args[0])
+			p, err := a.agent(args[0])
 			if err != nil {
 				return err
 			}
-			names, err := sessionNames(dir)
+			names, err := sessionNames(p.sessions())
 			if err != nil {
 				return fmt.Errorf("agent %s: %w", args[0], err)
 			}
-			moved, err := relocate(dir, names, path.Clean("/"+args[1]), path.Clean("/"+args[2]))
+			moved, err := relocate(p.sessions(), names, path.Clean("/"+args[1]), path.Clean("/"+args[2]))
 			fmt.Fprintf(cmd.OutOrStdout(), "%s relocated\n", count(moved, "session"))
 			return err
 		},

@@ -9,10 +9,12 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
+	"strings"
 	"time"
 
 	"ctxfs/internal/frames"
+	"ctxfs/internal/mounts"
+	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
 )
@@ -39,35 +41,103 @@ type socket struct {
 	in   *bufio.Reader
 }
 
-// socket connects to the socket of an agent or model.
-func (a *agentFlags) socket(agent string) (*socket, error) {
-	point, err := pickMount(a.mount)
+// socket connects to the socket of the agent or model that arg names. Where arg names a session too, it becomes that of the flags.
+func (a *agentFlags) socket(arg string) (*socket, error) {
+	p, err := a.addressee(arg)
 	if err != nil {
 		return nil, err
 	}
-	kind := "agent"
-	if a.model {
-		kind = "model"
-	}
-	dir := filepath.Join(point, kind)
-	if _, err := os.Lstat(filepath.Join(dir, agent+".sock")); err != nil {
-		home := filepath.Join(point, "home", strconv.Itoa(os.Getuid()), kind, agent)
-		if a.model {
-			home += ".d"
-		}
-		return nil, fmt.Errorf("%s %s has no socket: %w (make it first: mkdir -p %s, or for all users: mkdir %s)", kind, agent, err, home, filepath.Join(dir, agent+".d"))
-	}
+	dir := filepath.Join(p.root, p.kind)
 	f, err := os.OpenFile(dir, unix.O_PATH|unix.O_DIRECTORY, 0)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
 	// A socket's address has room for 107 bytes: not for every mountpoint.
-	conn, err := net.Dial("unix", fmt.Sprintf("/proc/self/fd/%d/%s.sock", f.Fd(), agent))
+	conn, err := net.Dial("unix", fmt.Sprintf("/proc/self/fd/%d/%s", f.Fd(), p.agent+socketSuffix))
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", kind, agent, err)
+		return nil, fmt.Errorf("%s %s: %w", p.kind, p.agent, err)
 	}
 	return &socket{conn: conn, in: bufio.NewReaderSize(conn, 1<<16)}, nil
+}
+
+// socketSuffix ends the name of a socket.
+const socketSuffix = ".sock"
+
+// hasSocket reports whether the agent or model has one that the caller may connect to.
+func (p place) hasSocket() bool {
+	_, err := os.Lstat(filepath.Join(p.root, p.kind, p.agent+socketSuffix))
+	return session.CheckName(p.agent) == nil && err == nil
+}
+
+// addressee returns the agent or model that arg names, which has a socket, and sets the flags that say which session it is about. An
+// agent may be one that is registered for all users, and the session one that is not there yet.
+func (a *agentFlags) addressee(arg string) (place, error) {
+	if isPath(arg) || strings.Count(arg, "/") > 1 {
+		p, err := a.find(arg)
+		if err == nil {
+			err = a.about(p)
+		}
+		return p, err
+	}
+	p, err := a.owner()
+	if err != nil {
+		return p, err
+	}
+	agent, name, both := strings.Cut(arg, "/")
+	if both {
+		if err := a.alone(arg); err != nil {
+			return p, err
+		}
+		a.session = name
+	}
+	if p.agent = agent; p.kind == "" {
+		p.kind = ofAgent
+	}
+	if model, is := strings.CutSuffix(agent, modelSuffix); is {
+		p.kind, p.agent = ofModel, model
+	}
+	if p.hasSocket() {
+		return p, nil
+	}
+	if !both { // the name of a session
+		if found, err := a.find(arg); err == nil && found.session != "" {
+			return found, a.about(found)
+		}
+	}
+	return p, p.noSocket()
+}
+
+// about has the flags say that p is the session. Sockets serve the caller's own sessions, and those of shares.
+func (a *agentFlags) about(p place) error {
+	share, shared := strings.CutPrefix(p.owner, "shared/")
+	if !shared && p.owner != ownHome() {
+		return usageError{p.dir() + " is another user's: a socket serves your own sessions, and those of shares"}
+	}
+	if a.session = p.session; shared {
+		a.share = share
+	}
+	if !p.hasSocket() {
+		return p.noSocket()
+	}
+	return nil
+}
+
+// noSocket is the error of an agent or a model without a socket. It lists those that have one.
+func (p place) noSocket() error {
+	var list []string
+	entries, _ := os.ReadDir(filepath.Join(p.root, p.kind)) // a mount that went away has none
+	for _, e := range entries {
+		if name, is := strings.CutSuffix(e.Name(), socketSuffix); is {
+			list = append(list, name)
+		}
+	}
+	p.owner = ownHome()
+	hint := "make it: mkdir -p " + mounts.Quote(p.home()) + "; or for all users: mkdir " + mounts.Quote(filepath.Join(p.root, p.kind, p.agent+modelSuffix))
+	if there := thereAre(p.agent, list); there != "" {
+		hint = there + "; " + hint
+	}
+	return &session.Error{Kind: session.NotFound, Msg: fmt.Sprintf("there is no %s %s", p.kind, p.agent), Hint: hint}
 }
 
 // close ends the connection, and with it the temporary sessions that it made: they are gone when it returns.

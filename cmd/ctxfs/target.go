@@ -151,7 +151,7 @@ func deleteClosed(dir string) error {
 
 // ownDir is the folder of a session of the caller's in a mount.
 func ownDir(point, agent, name string) string {
-	return filepath.Join(point, "home", strconv.Itoa(os.Getuid()), "agent", agent, "session", name)
+	return place{root: point, owner: ownHome(), kind: ofAgent, agent: agent, folder: permanent, session: name}.dir()
 }
 
 // makeSession makes a session, which must not exist yet, and its agent.
