@@ -2,6 +2,7 @@ package importer
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"testing"
 )
@@ -67,6 +68,28 @@ func FuzzCopilot(f *testing.F) {
 func FuzzPi(f *testing.F) {
 	seeds(f, samples, "pi.jsonl")
 	fuzzImport(f, Pi)
+}
+
+// FuzzGeminiStream sees that a stream writes what an import of the same lines does.
+func FuzzGeminiStream(f *testing.F) {
+	data, err := os.ReadFile(samples + "/gemini-cli.jsonl")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	docs := newGemini(newWriter(nil, GeminiCLI)).(documents)
+	f.Fuzz(func(t *testing.T, log []byte) {
+		for line := range bytes.Lines(log) {
+			if !json.Valid(line) || docs.holds(line) {
+				t.Skip("a document, or cut off")
+			}
+		}
+		list, err := importBytes(log, GeminiCLI, nil)
+		if err != nil || len(list) != 1 {
+			t.Skip("no session")
+		}
+		sameStream(t, log, list[0].sink)
+	})
 }
 
 func FuzzGemini(f *testing.F) {

@@ -22,6 +22,9 @@ func (g *gemini) content(src source) (outcome, error) {
 	if err := g.more(&m.native, o.without("role", "parts", "timestamp", "ts")); err != nil {
 		return outcome{}, err
 	}
+	if blocks = g.unsaid(&geminiCopy{said: map[digest]bool{}}, blocks, false); len(blocks) == 0 {
+		return skip("logged again"), nil
+	}
 	last, err := g.turn(src, m, blocks)
 	g.follow("", last)
 	return outcome{kind: asMessage}, err

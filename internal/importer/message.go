@@ -21,6 +21,10 @@ type message struct {
 	native    builder
 }
 
+// instructions is the type of a message that a program sends to the model at the start of every session, whoever the user is:
+// its prompt, its tools' manuals, what it knows of the machine and the folder.
+const instructions = "instructions"
+
 // message writes m. Its id must come from newID. In place of one that no log takes stands one that names it: what follows
 // answers it.
 func (w *writer) message(m *message) error {

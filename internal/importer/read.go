@@ -80,11 +80,11 @@ func (d *reader) readAll(in io.Reader) error {
 
 func withoutBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\uFEFF")) }
 
-// document reads a value that stands on several lines or is cut off, and what follows it as lines. Where there is
-// none, data are the lines of a log.
+// document reads a value that spans several lines or is cut off, and what follows it as lines. Without such a value, data are
+// the lines of a log: the first line may hold two records.
 func (d *reader) document(data []byte) error {
 	doc := d.cutDocument(data)
-	if doc.value == nil {
+	if doc.value == nil || !d.docs.holds(doc.value) && bytes.IndexByte(doc.value, '\n') < 0 {
 		return d.lines(bufio.NewReader(bytes.NewReader(data)), 1)
 	}
 	if err := d.value(doc.value, source{}, len(bytes.TrimSpace(doc.tail)) > 0); err != nil {

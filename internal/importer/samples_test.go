@@ -18,7 +18,7 @@ func TestSamples(t *testing.T) {
 		{name: "codex.jsonl", title: "linkcheck calls [setup](#set-up-the-server) broken although the heading \"## Set…", blobs: 1, unpaired: 1, messages: 46},
 		{name: "copilot-cli.jsonl", title: "Quoted commas in csvsum", blobs: 1, messages: 15},
 		{name: "gemini-cli.json", title: "Leap years in the feeding plan", blobs: 2, unpaired: 1, messages: 7, none: true},
-		{name: "gemini-cli.jsonl", title: "What is in the folder", merged: 1, messages: 11},
+		{name: "gemini-cli.jsonl", title: "What is in the folder", merged: 1, messages: 19},
 		{name: "opencode.json", title: "Last line without a newline", blobs: 2, unpaired: 1, messages: 10},
 		{name: "aider.chat.history.md", title: "The dial is wrong in summer. It should take daylight saving into account.", messages: 8, none: true},
 		{name: "messages-anthropic.json", title: "How many lines has poem.txt?", blobs: 1, messages: 8, none: true},

@@ -23,7 +23,7 @@ type cutter interface{ cut() error }
 
 // Streams tells whether a format's logs only ever grow by lines, so that they can be followed.
 func Streams(f Format) bool {
-	return oneOf(string(f), string(ClaudeCode), string(Codex), string(CopilotCLI), string(Pi))
+	return oneOf(string(f), string(ClaudeCode), string(Codex), string(CopilotCLI), string(GeminiCLI), string(Pi))
 }
 
 // NewStream starts a session that is written to s. Its error wraps ErrFormat: not all formats can be followed.
