@@ -1,4 +1,5 @@
-# make demo shows ctxfs, make test tests it. Both install what is missing (Debian: fuse3, attr, jq), as root or by sudo.
+# make demo shows ctxfs, make test tests it. Both prepare the host (scripts/install-deps), as root or by sudo: they install the
+# Debian packages that are missing, and let ordinary users open /dev/fuse.
 
 GO ?= go
 PREFIX ?= /usr/local
@@ -32,8 +33,9 @@ deb: build
 deb-test:
 	root=$$(scripts/deb-root) && CTXFS_TEST_DEBROOT=$$root CTXFS_TEST_DISALLOW_SKIP=1 $(GO) test -count=1 -v -run 'TestDeb' ./tests
 
+DEPS := fusermount3:fuse3 getfattr:attr jq:jq
 install-deps:
-	@scripts/install-deps fusermount3:fuse3 getfattr:attr jq:jq
+	@scripts/install-deps $(DEPS)
 
 demo: install-deps build
 	@scripts/demo
@@ -50,7 +52,7 @@ SEQUENTIAL := record context/bundle context/compile context/derive context/pack 
 # tests/fault traces the program without it. The longest come first.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev rsync:rsync
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault -e ctxfs/tests/testhost)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./internal/context/redact
 
 lint:
@@ -101,8 +103,8 @@ model: install-deps
 
 # What ctxfs costs beside the file system below it, go-fuse's loopback example, and other file systems that pass requests on:
 # docs/bench/ is written anew, in under ten minutes. It wants a quiet machine. Rows of the privileged mount are root's.
-bench: build
-	@scripts/install-deps fusermount3:fuse3 bindfs:bindfs mergerfs:mergerfs || echo "SKIP: peers that are not here"
+bench: install-deps build
+	@scripts/install-deps bindfs:bindfs mergerfs:mergerfs || echo "SKIP: peers that are not here"
 	$(GO) run ./internal/bench -out docs/bench
 
 # Instructions of the parts that requests wait for, as valgrind counts them: the same on a busy machine. More of them than noted

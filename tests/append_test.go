@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -270,7 +272,7 @@ func TestWritersNeverInterleave(t *testing.T) {
 	m := newMount(t)
 	log := m.session("writers") + "/messages.jsonl"
 	sizes := []int{10, 400, 9000, 300_000, 5 << 20}
-	if raceEnabled {
+	if testhost.Race {
 		sizes[4] = 1<<20 + 1<<19 // still in several requests
 	}
 	const writers, each = 8, 10

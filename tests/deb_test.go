@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"ctxfs/tests/testhost"
 )
 
 // debRoot names the root of a Debian to install into, as `make deb-test` makes one. Without it, the packages are installed into an
@@ -16,9 +18,7 @@ const debRoot = "CTXFS_TEST_DEBROOT"
 // deb builds a package of a program, and gives its name.
 func deb(t *testing.T, program, version string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("of a package, the race detector sees nothing")
-	}
+	notUnderRace(t)
 	return strings.TrimSpace(script(t, []string{"VERSION=" + version, "SOURCE_DATE_EPOCH=1767225600", "COMPRESS=none"}, "../scripts/deb", program, t.TempDir()))
 }
 
@@ -68,10 +68,8 @@ dpkg-deb --root-owner-group -Znone -b "$dir" "$3"; rm -r "$dir"`, "bash", t.Temp
 // A Debian takes the package: nothing is started unasked, all of it works, an upgrade is not noticed by who writes, and what purge
 // leaves is history.
 func TestDebInstalled(t *testing.T) {
-	needFUSE(t)
-	if os.Getenv(debRoot) != "" && os.Getuid() != 0 {
-		skip(t, "only root can have a systemd of its own")
-	}
+	testhost.Rare(t)
+	testhost.NeedUsers(t)
 	needSystemd(t)
 	if _, err := os.Stat("/var/lib/dpkg/status"); err != nil {
 		skip(t, "no Debian: %v", err)

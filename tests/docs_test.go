@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 func itoa(n int) string { return strconv.Itoa(n) }
@@ -23,13 +25,8 @@ func hasText(file, text string) bool {
 // Every command of README.md and docs/*.md runs as it stands there, page by page, in a home of its own, and prints what the page
 // shows. What does not run here says why.
 func TestDocs(t *testing.T) {
-	needFUSE(t)
-	if os.Getuid() != 0 {
-		t.Skip("SKIP: only root can have a /ctx of its own")
-	}
-	if testing.Short() {
-		t.Skip("of a page's commands, the race detector sees nothing")
-	}
+	testhost.NeedUsers(t)
+	notUnderRace(t)
 	needs(t, "jq", "getfattr", "setfattr", "python3", "node", "socat")
 	for _, p := range pages(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(p.name), ".md"), func(t *testing.T) {

@@ -1,20 +1,16 @@
 package tests
 
 import (
-	"os"
 	"strings"
 	"testing"
+
+	"ctxfs/tests/testhost"
 )
 
 // Each thing that doctor looks at is really broken, and told of; where what it says is a command, that mends it.
 func TestDoctor(t *testing.T) {
-	needFUSE(t)
-	if os.Getuid() != 0 {
-		t.Skip("SKIP: only root can break a host")
-	}
-	if testing.Short() {
-		t.Skip("of what it finds, the race detector finds nothing more")
-	}
+	testhost.NeedUsers(t)
+	notUnderRace(t)
 	base := t.TempDir()
 	openPath(t, base) // for a second user
 	out := script(t, nil, "unshare", "--mount", "--propagation", "private", "testdata/doctor/break", program, base)

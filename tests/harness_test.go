@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 // program is the path of the ctxfs under test. TestMain builds it once.
@@ -41,43 +43,27 @@ func testMain(m *testing.M) int {
 		}
 	}
 	program = filepath.Join(dir, "ctxfs")
-	args := []string{"build", "-o", program}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	build := exec.Command("go", append(args, "ctxfs/cmd/ctxfs")...)
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	if err := testhost.Build(program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
 }
 
-// needFUSE skips a test where nothing can be mounted, or fails it where skipping is not allowed.
 func needFUSE(t *testing.T) {
 	t.Helper()
-	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err == nil {
-		f.Close()
-		_, err = exec.LookPath("fusermount3")
-	}
-	if err != nil {
-		skip(t, "no FUSE here: %v", err)
-	}
+	testhost.NeedMount(t)
 }
 
 func skip(t *testing.T, format string, args ...any) {
 	t.Helper()
-	if os.Getenv("CTXFS_TEST_DISALLOW_SKIP") == "1" {
-		t.Fatalf("must not be skipped: "+format, args...)
-	}
-	t.Skipf("SKIP: "+format, args...)
+	testhost.Skip(t, format, args...)
 }
 
-// notUnderRace skips what asks one thing after the other, and takes long for the race detector to see nothing.
+// notUnderRace skips a test that does one thing after the other: the race detector has nothing to find, and takes long.
 func notUnderRace(t *testing.T) {
 	t.Helper()
-	if raceEnabled {
+	if testhost.Race {
 		t.Skip("the race detector has nothing to see here")
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -64,8 +66,9 @@ func TestHostile(t *testing.T) {
 	}
 	for _, k := range attackKinds() {
 		t.Run(k.title, func(t *testing.T) {
-			if raceEnabled && k.heavy {
-				t.Skip("SKIP: many times slower under the race detector")
+			if k.heavy {
+				notUnderRace(t)
+				testhost.Rare(t)
 			}
 			w := newWorld(t)
 			for _, a := range k.attacks {
@@ -236,7 +239,7 @@ func (w *world) whole() {
 	if err != nil || st.Mode() != 0o600 || st.Sys().(*syscall.Stat_t).Uid != 0 || read(w.t, w.canary) != "canary\n" {
 		w.t.Errorf("the canary was touched: %v %v", st, err)
 	}
-	if raceEnabled && w.n%20 != 0 {
+	if testhost.Race && w.n%20 != 0 {
 		return // verify is slow then; the end of each test verifies too
 	}
 	for _, p := range w.problems() {

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -175,7 +177,7 @@ func checkShown(t *testing.T, m *mount, dir string) {
 // TestHundredMegabytes: one write(2) of a line that is too long. The kernel says how much was taken before the refusal, EFBIG is the
 // answer to the rest, all of it is in quarantine, and the next line goes in.
 func TestHundredMegabytes(t *testing.T) {
-	if raceEnabled {
+	if testhost.Race {
 		t.Skip("SKIP: many times slower under the race detector")
 	}
 	m := newMount(t)

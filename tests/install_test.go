@@ -13,9 +13,7 @@ import (
 // installation gives a folder with what `make install` puts below DESTDIR, for the program under test where it is.
 func installation(t *testing.T, env ...string) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("of what is installed, the race detector sees nothing")
-	}
+	notUnderRace(t)
 	dest := t.TempDir()
 	script(t, append(env, "DESTDIR="+dest), "../scripts/install", program)
 	return dest
@@ -79,9 +77,7 @@ func TestInstall(t *testing.T) {
 
 // One user installs into folders of their own, and nowhere else. Links to the program hold where a folder of the path is a link.
 func TestInstallForOne(t *testing.T) {
-	if testing.Short() {
-		t.Skip("of what is installed, the race detector sees nothing")
-	}
+	notUnderRace(t)
 	home := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(home, "usr/sbin"), 0o755); err != nil {
 		t.Fatal(err)

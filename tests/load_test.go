@@ -19,6 +19,7 @@ import (
 
 	"ctxfs/internal/quality/made"
 	"ctxfs/internal/quality/procs"
+	"ctxfs/tests/testhost"
 )
 
 const (
@@ -34,6 +35,7 @@ const (
 // Load: 64 writers and 64 readers of packs, of four users, on 200 sessions, for CTXFS_TEST_LOAD (a duration), with all processors
 // and with one: no error, nobody waits forever, each line is there once and in its writer's order, and memory stays level.
 func TestLoad(t *testing.T) {
+	testhost.Rare(t)
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: only root can act as several users")
 	}

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 // npmModules installs what a folder's package-lock.json names from npm, and gives a folder to run its script in.
@@ -39,6 +41,7 @@ func npmModules(t *testing.T, from, script string) string {
 
 // The protocol's own TypeScript client uses every part of the server, over standard input and output and over HTTP.
 func TestMCP(t *testing.T) {
+	testhost.Rare(t)
 	notUnderRace(t)
 	m := newMount(t)
 	modules := npmModules(t, "testdata/mcp", "client.mjs")

@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 // The memory that one user's input makes the daemon take for a while (docs/security.md): memoryBase, and memoryTimes its length.
@@ -104,7 +106,8 @@ func bulkFiles() []bulk {
 // TestMemoryBound writes each, and reads all that is made of it: the worker's memory stays below what is stated. With
 // CTXFS_TEST_MEMORY=1 lines and files are the longest that there may be.
 func TestMemoryBound(t *testing.T) {
-	if raceEnabled {
+	testhost.Rare(t)
+	if testhost.Race {
 		t.Skip("SKIP: the race detector takes memory of its own")
 	}
 	line, file, long := 8<<20, 3<<20, os.Getenv("CTXFS_TEST_MEMORY") == "1"

@@ -1,18 +1,16 @@
 package tests
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ctxfs/tests/testhost"
 )
 
 // What other users have mounted neither breaks one's own commands, nor has root do what its daemon says.
 func TestOthersMounts(t *testing.T) {
-	needFUSE(t)
-	if os.Getuid() != 0 {
-		skip(t, "several users need root")
-	}
+	testhost.NeedUsers(t)
 	base := t.TempDir()
 	openPath(t, base)
 	log, err := filepath.Abs("../samples/claude-code.jsonl")

@@ -10,10 +10,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"ctxfs/tests/testhost"
 )
 
 // A report is one page that a real browser shows, by keyboard and in the dark too, and that runs nothing of what the log says.
 func TestReport(t *testing.T) {
+	testhost.Rare(t)
 	notUnderRace(t)
 	chromium, err := exec.LookPath("chromium")
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 // nobody is a user with an account, which fusermount3 wants.
@@ -27,13 +29,7 @@ func asNobody(name string, args ...string) *exec.Cmd {
 // userMount makes the folders of an ordinary user's own mount.
 func userMount(t *testing.T) (point, store string) {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("SKIP: becoming another user needs root")
-	}
-	needFUSE(t)
-	if err := os.Chmod("/dev/fuse", 0o666); err != nil { // as udev sets it
-		t.Fatal(err)
-	}
+	testhost.NeedUsers(t)
 	dir := t.TempDir()
 	openPath(t, dir)
 	point, store = dir+"/ctx", dir+"/store"

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 // installed mounts with a program of its own, that can be replaced.
@@ -287,6 +289,7 @@ func deleted(t *testing.T, pid int) (n int) {
 
 // However many files are open that were removed, a program can take the place of another.
 func TestUpgradeWithManyRemoved(t *testing.T) {
+	testhost.Rare(t)
 	m, _ := installed(t)
 	dir := m.session("s") + "/context/pinned/"
 	const many = 8000

@@ -70,31 +70,8 @@ func TestUsersAreKeptApart(t *testing.T) {
 
 // An ordinary user's own mount, through fusermount3.
 func TestOrdinaryUser(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("SKIP: every other test here runs as an ordinary user")
-	}
-	needFUSE(t)
-	st, err := os.Stat("/dev/fuse")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if st.Mode().Perm()&0o006 != 0o006 {
-		if err := os.Chmod("/dev/fuse", 0o666); err != nil { // as udev sets it
-			t.Fatal(err)
-		}
-	}
-	const uid = 65534 // nobody: fusermount3 wants a uid that has an account
-	dir := t.TempDir()
-	openPath(t, dir)
-	point, store := dir+"/ctx", dir+"/store"
-	for _, d := range []string{point, store} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chown(d, uid, uid); err != nil {
-			t.Fatal(err)
-		}
-	}
+	const uid = nobody
+	point, store := userMount(t)
 	do := func(name string, args ...string) string {
 		out, err := asUser(uid, name, args...).CombinedOutput()
 		if err != nil {

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ctxfs/tests/testhost"
 )
 
 // watching is a ctxfs watch of folders of logs that grow.
@@ -205,9 +207,7 @@ func TestWatchKilled(t *testing.T) {
 // The same over real logs.
 func TestWatchRealLogs(t *testing.T) {
 	notUnderRace(t)
-	if testing.Short() {
-		t.Skip("takes long")
-	}
+	testhost.Rare(t)
 	root := sharedData(t, "data")
 	m := newMount(t)
 	w := newWatching(m)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ctxfs/internal/mounts"
+	"ctxfs/tests/testhost"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -99,32 +100,32 @@ func freeMounts(env *testscript.Env) {
 	}
 }
 
-// condition adds [root], [user_allow_other] (of /etc/fuse.conf), and [fuse]: whether this host can mount. Where skipping is not allowed, [fuse] is never false.
+// condition adds [root], [user_allow_other] (of /etc/fuse.conf), [fuse]: whether this host can mount, and [users]: whether root can have
+// ordinary users mount. Where skipping is not allowed, [fuse] is never false, nor is [users] for root.
 func condition(cond string) (bool, error) {
 	switch cond {
 	case "user_allow_other":
 		data, err := os.ReadFile("/etc/fuse.conf")
+		if errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 		return regexp.MustCompile(`(?m)^user_allow_other\b`).Match(data), err
 	case "root":
 		return os.Geteuid() == 0, nil
 	case "fuse":
-		err := fuseHere()
-		if err != nil && os.Getenv("CTXFS_TEST_DISALLOW_SKIP") == "1" {
-			return false, fmt.Errorf("must not be skipped: %w", err)
-		}
-		return err == nil, nil
+		return met(testhost.CanMount(), testhost.MayNotSkip())
+	case "users":
+		return met(testhost.UsersCanMount(), testhost.MayNotSkip() && os.Geteuid() == 0)
 	}
 	return false, fmt.Errorf("there is no condition %q", cond)
 }
 
-func fuseHere() error {
-	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err != nil {
-		return err
+// met reports whether a condition of the host holds, whose absence is err. One that must hold and does not is an error.
+func met(err error, must bool) (bool, error) {
+	if err != nil && must {
+		return false, fmt.Errorf("must not be skipped: %w", err)
 	}
-	f.Close()
-	_, err = exec.LookPath("fusermount3")
-	return err
+	return err == nil, nil
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"ctxfs/tests/fault/ptrace"
+	"ctxfs/tests/testhost"
 )
 
 // program is the path of the ctxfs under test. TestMain builds it once.
@@ -46,9 +46,8 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "ctxfs")
-	build := exec.Command("go", "build", "-o", program, "ctxfs/cmd/ctxfs")
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	if err := testhost.Build(program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
@@ -57,26 +56,19 @@ func testMain(m *testing.M) int {
 // need skips a test where it cannot be done, or fails it where skipping is not allowed.
 func need(t *testing.T) {
 	t.Helper()
-	why := able(t)
-	if why == nil {
-		return
+	if err := able(t); err != nil {
+		testhost.Skip(t, "%v", err)
 	}
-	if os.Getenv("CTXFS_TEST_DISALLOW_SKIP") == "1" {
-		t.Fatalf("must not be skipped: %v", why)
-	}
-	t.Skipf("SKIP: %v", why)
 }
 
-// able tells why nothing can be mounted, or traced.
+// able returns why nothing can be mounted, or traced, or nil.
 func able(t *testing.T) error {
 	if os.Getuid() != 0 {
 		return errors.New("only root may trace what root mounts")
 	}
-	f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0)
-	if err != nil {
+	if err := testhost.CanMount(); err != nil {
 		return err
 	}
-	f.Close()
 	tr, err := startTracer(Job{Program: "/bin/true", Out: filepath.Join(t.TempDir(), "out"), Record: true, Calls: []string{"fsync"}, Limit: limit})
 	if err != nil {
 		return err

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"ctxfs/tests/testhost"
+
 	"github.com/hanwen/go-fuse/v2/posixtest"
 )
 
@@ -41,7 +43,7 @@ func notRun() map[string]struct {
 // go-fuse's own cases, all of them, wherever plain files are kept. A case is run, or stands in the list above.
 func TestGoFuseCases(t *testing.T) {
 	if os.Getuid() != root {
-		skip(t, "a system mount with several users needs root")
+		testhost.Skip(t, "a system mount with several users needs root")
 	}
 	m := newMount(t, "--allow-other")
 	not := notRun()

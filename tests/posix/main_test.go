@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -30,25 +32,11 @@ func testMain(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "ctxfs")
-	args := []string{"build", "-o", program}
-	if raceEnabled {
-		args = append(args, "-race")
-	}
-	build := exec.Command("go", append(args, "ctxfs/cmd/ctxfs")...)
-	build.Stderr = os.Stderr
-	if err := build.Run(); err != nil {
+	if err := testhost.Build(program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
-}
-
-// skip skips a test that cannot run here, or fails it where skipping is not allowed.
-func skip(t *testing.T, format string, args ...any) {
-	t.Helper()
-	if os.Getenv("CTXFS_TEST_DISALLOW_SKIP") == "1" {
-		t.Fatalf("must not be skipped: "+format, args...)
-	}
-	t.Skipf("SKIP: "+format, args...)
 }
 
 func must(t testing.TB, err error) {
@@ -89,11 +77,7 @@ func (l *lines) String() string {
 // newMount mounts a new store. When the test ends, it is unmounted and verified.
 func newMount(t *testing.T, args ...string) *mount {
 	t.Helper()
-	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
-		skip(t, "no FUSE here: %v", err)
-	} else {
-		f.Close()
-	}
+	testhost.NeedMount(t)
 	dir := t.TempDir()
 	m := &mount{t: t, point: filepath.Join(dir, "ctx"), store: filepath.Join(dir, "store"), log: &lines{}}
 	must(t, os.Mkdir(m.point, 0o755))

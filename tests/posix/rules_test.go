@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -257,7 +259,7 @@ func nameRules() []rule {
 // TestRules makes each call on each file that has rules of its own, and holds the table of docs/posix.md to what they give.
 func TestRules(t *testing.T) {
 	if os.Getuid() != root {
-		skip(t, "a system mount with several users needs root")
+		testhost.Skip(t, "a system mount with several users needs root")
 	}
 	m := newMount(t, "--allow-other")
 	sessions := fmt.Sprintf("%s/home/%d/agent/coder/session", m.point, alice)

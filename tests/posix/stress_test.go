@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"ctxfs/internal/quality/procs"
+	"ctxfs/tests/testhost"
 )
 
 // stressors are those of stress-ng that make sense on such a mount. Left out are those that need what there is not (hard links,
@@ -63,7 +64,7 @@ func TestStress(t *testing.T) {
 	must(t, err)
 	for _, name := range []string{"fio", "stress-ng"} {
 		if _, err := exec.LookPath(name); err != nil {
-			skip(t, "%v", err)
+			testhost.Skip(t, "%v", err)
 		}
 	}
 	s := &stress{mount: newMount(t)}

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"ctxfs/tests/testhost"
 )
 
 //go:embed testdata
@@ -127,7 +129,7 @@ func (p place) excluded(list []exclusion) map[string]exclusion {
 // instead.
 func TestPOSIX(t *testing.T) {
 	if os.Getuid() != root {
-		skip(t, "several users need root")
+		testhost.Skip(t, "several users need root")
 	}
 	m := newMount(t, "--allow-other")
 	list, places, excluded := scripts(t), m.places(), exclusions(t)

@@ -1,5 +1,0 @@
-//go:build !race
-
-package posix
-
-const raceEnabled = false
