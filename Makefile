@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install uninstall deb deb-test install-deps demo test race lint vulncheck fuzz fault powerloss crash model stress load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: build install uninstall deb deb-test install-deps demo test test-all race lint vulncheck fuzz fault powerloss crash model stress load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -29,7 +29,7 @@ deb: build
 	@ARCH='$(ARCH)' VERSION='$(VERSION)' RUN=bin/ctxfs scripts/deb bin/deb/$(ARCH)/ctxfs bin
 
 # What becomes of the package in a fresh Debian, under its own systemd: installed, used, upgraded under a writer, purged. Root's. The
-# Debian takes some minutes, once, and stays in .tools/; `make test` does the same in an overlay of this host.
+# Debian takes some minutes, once, and stays in .tools/; `make test-all` does the same in an overlay of this host.
 deb-test:
 	root=$$(scripts/deb-root) && CTXFS_TEST_DEBROOT=$$root CTXFS_TEST_DISALLOW_SKIP=1 $(GO) test -count=1 -v -run 'TestDeb' ./tests
 
@@ -40,10 +40,16 @@ install-deps:
 demo: install-deps build
 	@scripts/demo
 
-test: install-deps
-	@scripts/install-deps rsync:rsync python3:python3 node:nodejs socat:socat
+# test is the short run (go test -short): it leaves out what testhost.Rare marks, and tries less where tests are random or run over
+# real sessions. test-all, which make ci runs, leaves nothing out. tests/progress shows how far they are.
+test: SHORT = -short
+test: TAKES = 5 minutes
+test-all: TAKES = 9 minutes
+test test-all:
+	@echo "make $@ takes about $(TAKES) on two processors, and 4 more the first time, to install, download and compile"
+	@scripts/install-deps $(DEPS) rsync:rsync python3:python3 node:nodejs socat:socat
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
-	$(GO) test -count=1 -timeout 30m ./tests ./...
+	$(GO) run ./tests/progress $(GO) test $(SHORT) -count=1 -timeout=30m ./tests ./...
 
 # Rooms in which nothing runs at the same time, as a test of the layers holds them to. The race detector has nothing to find there.
 SEQUENTIAL := record context/bundle context/compile context/derive context/pack context/recall context/trace dedup frames importer quality swap
@@ -52,7 +58,7 @@ SEQUENTIAL := record context/bundle context/compile context/derive context/pack 
 # tests/fault traces the program without it. The longest come first.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev rsync:rsync
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault -e ctxfs/tests/testhost)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault -e ctxfs/tests/progress -e ctxfs/tests/testhost)
 	CGO_ENABLED=1 $(GO) test -race -run Concurrent ./internal/context/redact
 
 lint:
@@ -152,7 +158,7 @@ ci: install-deps
 	$(MAKE) -j 2 --output-sync=target FUZZTIME=20s fuzz race
 	$(MAKE) bench-check
 	$(MAKE) demo
-	$(MAKE) test
+	$(MAKE) test-all
 
 clean:
 	rm -rf bin
