@@ -204,6 +204,53 @@ func TestWatchKilled(t *testing.T) {
 	}
 }
 
+// childLog makes the log of a subagent of the session seed, of n turns and an answer.
+func childLog(seed, id string, n int) []byte {
+	log := strings.ReplaceAll(string(claudeLog(seed, n)), `"isSidechain":false`, fmt.Sprintf(`"isSidechain":true,"agentId":%q`, id))
+	log = strings.ReplaceAll(log, `"uuid":"`, `"uuid":"`+id+"-")
+	return fmt.Appendf([]byte(log), `{"parentUuid":null,"isSidechain":true,"agentId":%q,"sessionId":%q,"type":"assistant","uuid":%q,"timestamp":"2026-03-14T10:00:00.000Z","message":{"id":%q,"role":"assistant","stop_reason":"end_turn","content":[{"type":"text","text":"All %d questions are answered."}]}}`+"\n",
+		id, seed, id+"-end", id+"-end", n)
+}
+
+// Logs of subagents become sessions of their own, which context/child/ of the parent's session links, each once, whatever is killed
+// meanwhile. A watch that goes on writes what the log has more into the same places.
+func TestWatchSubagents(t *testing.T) {
+	m := newMount(t)
+	w := newWatching(m)
+	log := w.path("claude-code", "one")
+	agent := func(id string) string { return filepath.Join(strings.TrimSuffix(log, ".jsonl"), "subagents", "agent-"+id+".jsonl") }
+	w.through(map[string][]byte{log: claudeLog("one", 60), agent("k1"): childLog("one", "k1", 30), agent("k2"): claudeChildOpen("one", "k2", 20)})
+	home := filepath.Join(filepath.Dir(m.agent), "claude-code/session")
+	if got := names(t, home); strings.Join(got, " ") != "index one one-agent-k1 one-agent-k2" {
+		t.Fatalf("sessions: %q", got)
+	}
+	w.is("claude-code", "one", log)
+	child := func(id string, want ...string) {
+		t.Helper()
+		w.is("claude-code", "one-agent-"+id, agent(id))
+		dir := filepath.Join(home, "one/context/child", id)
+		var got []string
+		for _, name := range names(t, dir) {
+			got = append(got, name+"="+strings.TrimSpace(read(t, filepath.Join(dir, name))))
+		}
+		want = append([]string{"agent=claude-code", "handoff.md=question 0 of one"}, want...)
+		if !slices.Equal(got, want) {
+			t.Errorf("child %s: %q, want %q", id, got, want)
+		}
+	}
+	child("k1", "result.md=All 30 questions are answered.", "session=one-agent-k1", "status=done")
+	child("k2", "session=one-agent-k2", "status=active")
+	if pack := read(t, filepath.Join(home, "one/context/pack.md")); !strings.Contains(pack, "## child_result: context/child/k1/result.md (status done)") {
+		t.Errorf("the parent's pack:\n%.2000s", pack)
+	}
+}
+
+// claudeChildOpen is childLog without the answer.
+func claudeChildOpen(seed, id string, n int) []byte {
+	log := bytes.SplitAfter(childLog(seed, id, n), []byte("\n"))
+	return bytes.Join(log[:len(log)-2], nil)
+}
+
 // The same over real logs.
 func TestWatchRealLogs(t *testing.T) {
 	notUnderRace(t)

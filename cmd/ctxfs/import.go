@@ -13,6 +13,7 @@ import (
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
 	"ctxfs/internal/session"
+	"ctxfs/internal/watch"
 
 	"github.com/spf13/cobra"
 )
@@ -251,8 +252,11 @@ func nameLetters(s string) string {
 	}, s)
 }
 
-// sessionName makes a session's name of a log's file name.
+// sessionName makes a session's name of a log's file name: that of a subagent's begins with the name of its parent's.
 func sessionName(file string) string {
+	if parent, ok := watch.SessionOf(file); ok {
+		return labelled(sessionName(parent), strings.TrimSuffix(filepath.Base(file), ".jsonl"))
+	}
 	stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 	if dir := filepath.Base(filepath.Dir(file)); stem == "events" && dir != "." && dir != string(filepath.Separator) {
 		stem = dir // Copilot keeps each session's events.jsonl in a folder of its name

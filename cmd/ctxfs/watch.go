@@ -117,7 +117,7 @@ func (f *watchFlags) sources() ([]watch.Source, error) {
 	}
 	var list []watch.Source
 	for _, s := range []watch.Source{
-		{Root: filepath.Join(orElse(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "projects"), Format: importer.ClaudeCode, Depth: 2},
+		{Root: filepath.Join(orElse(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "projects"), Format: importer.ClaudeCode, Depth: 2, Below: watch.Subagents},
 		{Root: filepath.Join(orElse(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions"), Format: importer.Codex, Prefix: "rollout-"},
 	} {
 		if format == "" || format == s.Format {

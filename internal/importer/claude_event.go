@@ -32,6 +32,8 @@ func (c *claude) queued(src source, a object) (outcome, error) {
 	m.meta = a.str("commandMode") == "task-notification" || claudeMeta(blocks)
 	m.native.all(a.without("prompt"))
 	c.stand(o, m.id)
+	c.childAsked(&m)
+	c.agentNotified(textsOf(blocks))
 	return outcome{kind: asMessage}, c.w.message(&m)
 }
 
@@ -103,6 +105,7 @@ func (c *claude) queue(src source) (outcome, error) {
 	if void(src.obj.get("content")) {
 		return c.drop(src, "queue-operation without content")
 	}
+	c.agentNotified(src.obj.str("content"))
 	return c.keep(src, "queue-operation", c.payload(src.obj))
 }
 

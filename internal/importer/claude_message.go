@@ -40,6 +40,7 @@ func (c *claude) said(src source) (outcome, error) {
 func (c *claude) begin(o object) {
 	if !c.began && o.truth("isSidechain") {
 		c.agent = o.str("agentId")
+		c.childOf(o)
 	}
 	c.began = true
 }
@@ -107,7 +108,10 @@ func (c *claude) part(src source, p *message, id, parent string) error {
 	if plan := o.get("planContent"); !void(plan) && !holds(p.content, text(plan)) {
 		p.native.raw("planContent", plan)
 	}
+	c.childAsked(p)
+	c.agentNotified(textsOf(p.content))
 	if res := o.get("toolUseResult"); res != nil && p.role == "tool" {
+		c.agentReturned(res)
 		c.w.rep.Omitted["toolUseResult"]++
 		p.native.strs("tool_use_result_keys", saysMore(res, p.content))
 	}

@@ -105,6 +105,7 @@ func (c *claude) flush() error {
 	n.str("continues", continues)
 	n.all(r.extra)
 	r.m.native = n
+	c.childAnswered(r)
 	return c.w.message(&r.m)
 }
 

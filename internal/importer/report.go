@@ -21,6 +21,10 @@ type Report struct {
 	Model         string `json:"model,omitempty"` // the model that answered last
 	// ForkedFrom is the id of the session whose history this log replays at its start, where the log says so.
 	ForkedFrom string `json:"forked_from,omitempty"`
+	// Child is set for the log of a subagent. Agents is what the log of a session says of the subagents that it started: their
+	// status by their ids.
+	Child  *Child            `json:"child,omitempty"`
+	Agents map[string]string `json:"agents,omitempty"`
 	// Started and Ended are the least and the greatest time in the log; zero when it holds none.
 	Started time.Time `json:"started,omitzero"`
 	Ended   time.Time `json:"ended,omitzero"`

@@ -57,7 +57,7 @@ func (s *Stream) Cut() error {
 	return nil
 }
 
-// Report returns what was read so far. Its title, model and version may still change.
+// Report returns what was read so far. Its title, model and version may still change; its Child and Agents change with the next line.
 func (s *Stream) Report() Report { return s.r.report() }
 
 // Waits tells whether something is held back.

@@ -30,6 +30,9 @@ func (w *Watcher) same(log found) bool {
 	if !ok || old.Agent != w.agent(log.format) {
 		return false
 	}
+	if id := w.state.logs[old.Log].Mark.ID; id != "" && id != old.parentage.ID {
+		return false // the parent's session came, or is another
+	}
 	if old.Session == "" || w.checked[log.path] {
 		return true
 	}

@@ -29,7 +29,9 @@ type follower struct {
 	unsynced bool      // since then, sync was not called
 	retry    time.Time // not before; zero when the last step went well
 	wait     time.Duration
-	refused  fs.FileInfo // the log of which a line is not taken, however often it is tried; nil: none
+	parent   parentage
+	agents   map[string]string // the status of subagents that was entered in the session, by their ids
+	refused  fs.FileInfo       // the log of which a line is not taken, however often it is tried; nil: none
 }
 
 // fileID tells files apart.
@@ -253,6 +255,9 @@ func (f *follower) sync() error {
 	if err := f.sink.sync(); err != nil {
 		return err
 	}
+	if err := f.link(); err != nil {
+		return err
+	}
 	f.wait = 0 // all that was there is on disk
 	delete(f.w.told, f.log.path)
 	if !f.stream.Waits() {
@@ -287,6 +292,7 @@ func (f *follower) rests() bool {
 
 func (f *follower) close() error {
 	f.stream, f.off, f.tail = nil, 0, nil
+	f.parent, f.agents = parentage{}, nil
 	if f.sink == nil {
 		return nil
 	}

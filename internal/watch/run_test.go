@@ -54,6 +54,18 @@ func (l locked) Names(agent string) (map[string]string, error) {
 	return l.in.Names(agent)
 }
 
+func (l locked) Child(agent, name, id string) (map[string]string, error) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return l.in.Child(agent, name, id)
+}
+
+func (l locked) SetChild(agent, name, id string, files []File) error {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return l.in.SetChild(agent, name, id, files)
+}
+
 func (l locked) Here() (Here, error) { return l.in.Here() }
 
 func (l locked) words(t *testing.T, session string) string {

@@ -21,6 +21,7 @@ type Source struct {
 	Format importer.Format // "": told by the content of each
 	Prefix string          // of the logs' names
 	Depth  int             // how deep they stand; 0: at any depth
+	Below  string          // with Depth: SESSION/Below/, beside SESSION.jsonl, has logs of subagents at any depth; "": there are none
 	Must   bool            // that there is none is an error of Once
 }
 
@@ -30,7 +31,7 @@ type found struct {
 	format importer.Format
 }
 
-// has tells whether a path can be a log of s.
+// has reports whether a path can be a log of s.
 func (s Source) has(path string) bool {
 	rel, err := filepath.Rel(s.Root, path)
 	if err != nil || !filepath.IsLocal(rel) {
@@ -38,7 +39,22 @@ func (s Source) has(path string) bool {
 	}
 	name := filepath.Base(rel)
 	deep := strings.Count(rel, string(filepath.Separator)) + 1
+	if s.Depth > 0 && deep > s.Depth+1 && !s.hides(filepath.Dir(rel)) {
+		return isAgentLog(name)
+	}
 	return (s.Depth == 0 || deep == s.Depth) && strings.HasPrefix(name, s.Prefix) && strings.HasSuffix(name, ".jsonl")
+}
+
+// hides reports whether the folder rel has no logs of s, and no folder below it has.
+func (s Source) hides(rel string) bool {
+	parts := strings.Split(rel, string(filepath.Separator))
+	switch {
+	case s.Depth == 0 || rel == ".":
+		return false
+	case s.Below == "":
+		return len(parts) >= s.Depth
+	}
+	return len(parts) > s.Depth && parts[s.Depth] != s.Below
 }
 
 // walk calls fn for what is in s. Links to folders are not followed. The errors are of what is there and cannot be read.
@@ -59,7 +75,7 @@ func (s Source) walk(fn func(path string, d fs.DirEntry)) (errs []error) {
 			note(err)
 			return nil
 		}
-		if d.IsDir() && s.Depth > 0 && rel != "." && strings.Count(rel, string(filepath.Separator))+1 >= s.Depth {
+		if d.IsDir() && s.hides(rel) {
 			return fs.SkipDir
 		}
 		fn(filepath.Join(s.Root, rel), d)
@@ -79,7 +95,7 @@ func (s Source) dirs() []string {
 	return list
 }
 
-// find lists all logs, in the order of their names, and what cannot be read.
+// find lists all logs, in the order of their names, those of subagents last, and what cannot be read.
 func (w *Watcher) find() (list []found, errs []error) {
 	heads := w.heads
 	w.heads = map[string]head{}
@@ -103,6 +119,7 @@ func (w *Watcher) find() (list []found, errs []error) {
 			errs = append(errs, fmt.Errorf("%s: %w", s.Root, ErrNoLog))
 		}
 	}
+	parentsFirst(list)
 	return list, errs
 }
 

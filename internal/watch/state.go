@@ -26,6 +26,7 @@ type seenLog struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session"` // "" when nothing was to be written
 	Mark    Mark   `json:"mark"`    // of the session
+	parentage
 }
 
 // stateFile is the form of the file.
@@ -91,7 +92,7 @@ func (st *state) done(f *follower) {
 	if err != nil || now.Size() != f.size || idOf(now) != f.id {
 		return // it has changed since
 	}
-	seen := seenLog{fileID: f.id, Size: f.size, ModNS: now.ModTime().UnixNano(), Agent: f.sink.agent}
+	seen := seenLog{fileID: f.id, Size: f.size, ModNS: now.ModTime().UnixNano(), Agent: f.sink.agent, parentage: f.parent}
 	if f.sink.s != nil {
 		seen.Session = f.sink.name
 		if seen.Mark, err = f.sink.s.Mark(); err != nil {

@@ -214,7 +214,7 @@ func (w *Watcher) care(path string) error {
 	switch {
 	case f.waits() && quiet >= f.patience():
 		err = f.settle()
-	case f.unsynced && quiet >= w.cfg.Sync:
+	case f.unsynced && quiet >= w.cfg.Sync, f.orphaned():
 		err = f.sync()
 	}
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,6 +36,7 @@ type memSession struct {
 	id    string
 	logs  map[string]*bytes.Buffer
 	blobs map[string]bool
+	child map[string]map[string]string // by id and name
 }
 
 func newMemStore() *memStore { return &memStore{sessions: map[string]*memSession{}} }
@@ -51,7 +53,7 @@ func (m *memStore) Make(agent, name string) (Session, error) {
 		return nil, fs.ErrExist
 	}
 	m.made++
-	s := &memSession{st: m, id: fmt.Sprint("id-", m.made), logs: map[string]*bytes.Buffer{Messages: {}, Events: {}}, blobs: map[string]bool{}}
+	s := &memSession{st: m, id: fmt.Sprint("id-", m.made), logs: map[string]*bytes.Buffer{Messages: {}, Events: {}}, blobs: map[string]bool{}, child: map[string]map[string]string{}}
 	m.sessions[agent+"/"+name] = s
 	return s, nil
 }
@@ -71,6 +73,37 @@ func (m *memStore) Names(agent string) (map[string]string, error) {
 		}
 	}
 	return names, nil
+}
+
+func (m *memStore) Child(agent, name, id string) (map[string]string, error) {
+	s := m.sessions[agent+"/"+name]
+	if s == nil {
+		return nil, fs.ErrNotExist
+	}
+	if strings.ContainsAny(id, "/ ") {
+		return nil, fs.ErrInvalid
+	}
+	return maps.Clone(s.child[id]), nil
+}
+
+func (m *memStore) SetChild(agent, name, id string, files []File) error {
+	s := m.sessions[agent+"/"+name]
+	if s == nil {
+		return fs.ErrNotExist
+	}
+	if s.child[id] == nil {
+		s.child[id] = map[string]string{}
+	}
+	for _, f := range files {
+		m.appends++
+		if m.fail > 0 {
+			if m.fail--; m.fail == 0 {
+				return errKilled
+			}
+		}
+		s.child[id][f.Name] = f.Text
+	}
+	return nil
 }
 
 func (m *memStore) Here() (Here, error) { return m.here, m.away }
