@@ -44,14 +44,15 @@ context/summary.md. History stays as it is. An event in events.jsonl records wha
 after, and what the summary lost: files that the records name and the summary does not, and every line that CMD prints
 to standard error after "loss: ". When CMD fails, nothing changes. CMD sees CTXFS_SESSION and CTXFS_RANGE.`,
 		Example: "  ctxfs compact /ctx/home/1000/agent/coder/session/fix-42 --command 'jq -r .role | sort | uniq -c'", Args: exactArgs(1),
-		PreRunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			if command == "" {
 				return usageError{"--command names the program that writes the summary"}
 			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := compact(args[0], command)
+			dir, err := findMounted(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := compact(dir, command)
 			if err != nil {
 				return err
 			}
@@ -67,7 +68,8 @@ to standard error after "loss: ". When CMD fails, nothing changes. CMD sees CTXF
 	}
 	cmd.Flags().StringVar(&command, "command", "", "the command; it reads records, a JSON object a line, and prints the summary")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record of the compaction")
-	return takesSession(cmd, findMounted)
+	namesSessions(cmd)
+	return cmd
 }
 
 // compact works through the mount, on one view of the log: records that are appended meanwhile are not covered.

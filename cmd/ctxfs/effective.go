@@ -67,6 +67,14 @@ func applySettings(cmd *cobra.Command) error {
 	if err != nil {
 		return usageError{err.Error()}
 	}
+	if err := setPlaces(files); err != nil {
+		return err
+	}
+	return setFlags(cmd, files)
+}
+
+// setPlaces puts the store and the mountpoint that the files name into the environment, where commands look for them.
+func setPlaces(files []settingsFile) error {
 	for key, name := range map[string]string{storeKey: envName("", storeKey), pointKey: envName("", pointKey)} {
 		if e := lookup(files, "", key, ""); e.From == fromFile {
 			if err := os.Setenv(name, e.Value); err != nil {
@@ -74,7 +82,7 @@ func applySettings(cmd *cobra.Command) error {
 			}
 		}
 	}
-	return setFlags(cmd, files)
+	return nil
 }
 
 // setFlags sets the flags of a command that the command line says nothing of.
@@ -135,7 +143,7 @@ func setFlag(flags *pflag.FlagSet, e effective) error {
 		}
 	}
 	if err := flags.Set(e.Key, e.Value); err != nil {
-		return err
+		return wrongFlagValue(err)
 	}
 	flags.Lookup(e.Key).Changed = false
 	return nil

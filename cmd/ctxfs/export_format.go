@@ -23,30 +23,11 @@ const tarFormat = "tar"
 
 // checkForm refuses a form that cannot be written.
 func checkForm(form string) error {
-	if form == tarFormat {
-		return nil
-	}
-	for _, known := range importer.Exports() {
-		if form == known {
-			return nil
-		}
-	}
-	return usageError{fmt.Sprintf("--format %s: there are tar (the whole session) and, of its messages, %s", form, oneOf(importer.Exports()))}
+	return isOneOf("--format", form, exportForms())
 }
 
-func oneOf(list []string) string {
-	s := ""
-	for i, l := range list {
-		switch {
-		case i > 0 && i == len(list)-1:
-			s += " and "
-		case i > 0:
-			s += ", "
-		}
-		s += l
-	}
-	return s
-}
+// exportForms are the forms of an export: the whole session, and those of its messages.
+func exportForms() []string { return append([]string{tarFormat}, importer.Exports()...) }
 
 // exportMessages writes a session's messages in another program's form; what it has no place for is told on stderr.
 func exportMessages(w, stderr io.Writer, p, form string, content bool) error {

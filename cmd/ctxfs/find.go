@@ -116,7 +116,7 @@ func findName(at place, ref string) (place, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return at, notFound("session", ref, ref, at.names())
+		return at, notFound("session", ref, ref, at.allNames())
 	}
 	var names []string
 	for _, p := range found {
@@ -135,12 +135,7 @@ func (p place) named(agent, name string) (place, error) {
 	if session.CheckSessionName(name) == nil && exists(p.dir()) {
 		return p, nil
 	}
-	var list []string
-	asked := p.name()
-	for _, p.session = range p.list() {
-		list = append(list, p.name())
-	}
-	return p, notFound("session", asked, name, list)
+	return p, notFound("session", p.name(), name, p.names())
 }
 
 // agentNamed returns the agent of that name, else the model; NAME.d is always a model.
@@ -191,13 +186,9 @@ func (p place) sessionsNamed(name string) (found []place) {
 	return found
 }
 
-// names returns the names of all sessions of the owner.
-func (p place) names() (names []string) {
-	p.each(func(of place) {
-		for _, of.session = range of.list() {
-			names = append(names, of.name())
-		}
-	})
+// allNames returns the names of all sessions of the owner.
+func (p place) allNames() (names []string) {
+	p.each(func(of place) { names = append(names, of.names()...) })
 	return names
 }
 

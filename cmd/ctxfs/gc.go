@@ -103,7 +103,7 @@ func (f *gcFlags) check() error {
 	if f.after != "" {
 		policy, err := session.ParsePolicy([]byte("archive_after=" + f.after))
 		if err != nil {
-			return usageError{"--archive-after: " + err.Error()}
+			return usageError{fmt.Sprintf("--archive-after is a time like 90d or 12h, not %q", f.after)}
 		}
 		f.rest = policy.ArchiveAfter
 	}

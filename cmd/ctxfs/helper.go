@@ -76,6 +76,7 @@ Exit codes are mount(8)'s: 0 mounted, 1 the call is wrong, 32 it could not be mo
 		Example:      "  mount -t ctxfs /var/lib/ctxfs /ctx -o allow_other,budget=8000\n  /var/lib/ctxfs  /ctx  ctxfs  allow_other,nosuid,nodev,nofail  0  0     (a line of /etc/fstab)",
 		SilenceUsage: true, SilenceErrors: true, Args: exactArgs(2),
 	}
+	cmd.SetFlagErrorFunc(flagError)
 	fl := cmd.Flags()
 	fl.StringSliceVarP(&f.options, "options", "o", nil, "options, with commas between")
 	fl.BoolVarP(&f.sloppy, "sloppy", "s", false, "pass over options that are not known")

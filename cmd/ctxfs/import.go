@@ -64,10 +64,7 @@ func (f *importFlags) check() error {
 	if f.format == "" {
 		return nil
 	}
-	if err := importer.Known(importer.Format(f.format)); err != nil {
-		return usageError{"--format: " + err.Error()}
-	}
-	return nil
+	return isOneOf("--format", f.format, importer.Formats())
 }
 
 func (f *importFlags) run(cmd *cobra.Command, files []string) error {

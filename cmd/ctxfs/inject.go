@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,6 +23,9 @@ func newInject() *cobra.Command {
 the id of the context and the hash of the bytes, which are kept. ctxfs replay prints them again. It is the same as to append
 {"target":...,"injection_point":...} to that file, which any program can do.`,
 		Example: "  ctxfs inject . --point system_prompt\n  ctxfs inject . --target tool --point tool_visible_resource --file context/todo.md", Args: exactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error {
+			return errors.Join(isOneOf("--target", target, session.InjectionTargets()), isOneOf("--point", point, session.InjectionPoints()))
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			inj, err := inject(args[0], map[string]string{"target": target, "injection_point": point, "file": file, "native_id": native})
 			if err != nil {
@@ -34,8 +38,8 @@ the id of the context and the hash of the bytes, which are kept. ctxfs replay pr
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&target, "target", "model", "who saw it: model, tool, runtime, ui, user, reviewer, peer_agent, evidence_export")
-	cmd.Flags().StringVar(&point, "point", "message_history", "where: system_prompt, developer_prompt, message_history, user_message_appendix, tool_argument, tool_visible_resource, ...")
+	cmd.Flags().StringVar(&target, "target", "model", "who saw it: "+strings.Join(session.InjectionTargets(), ", "))
+	cmd.Flags().StringVar(&point, "point", "message_history", "where: "+strings.Join(session.InjectionPoints(), ", "))
 	cmd.Flags().StringVar(&file, "file", "context/pack.md", "what, in the session: a pack, or another file")
 	cmd.Flags().StringVar(&native, "native-id", "", "the id of it where it was shown, as a response's of a model API")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the record")
@@ -62,7 +66,7 @@ func inject(dir string, fields map[string]string) (*trace.Injection, error) {
 		return nil, err
 	}
 	if err := f.close(); err != nil {
-		return nil, fmt.Errorf("%w (a target or a point of that name? is the file there?)", err)
+		return nil, fmt.Errorf("%w (is %s a file of the session?)", err, fields["file"])
 	}
 	list, err := readInjections(dir)
 	if err != nil || len(list) == 0 {

@@ -4,6 +4,8 @@ package main
 import (
 	"io"
 	"os"
+
+	"github.com/spf13/cobra"
 )
 
 func main() {
@@ -16,6 +18,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return runHelper(args, stdout, stderr)
 	}
 	root := newRoot(args[0])
+	if len(args) > 1 && (args[1] == cobra.ShellCompRequestCmd || args[1] == cobra.ShellCompNoDescRequestCmd) {
+		completeAll(root)
+	}
 	root.SetArgs(mountHelperArgs(root, args[1:]))
 	root.SetOut(stdout)
 	root.SetErr(stderr)

@@ -124,11 +124,13 @@ func (m *mountFlags) readOptions() error {
 	if m.reads != readsDirect && m.reads != readsPast {
 		return usageError{fmt.Sprintf("--log-reads is %s or %s, not %q", readsDirect, readsPast, m.reads)}
 	}
-	if m.budget <= 0 || m.budget > session.MaxBudget {
-		return usageError{fmt.Sprintf("a budget is a number of tokens from 1 to %d, not %d", session.MaxBudget, m.budget)}
+	if err := isWithin("--budget", m.budget, 1, session.MaxBudget); err != nil {
+		return err
 	}
-	if m.tokenizer != "" && !slices.Contains(token.Names(), m.tokenizer) {
-		return usageError{fmt.Sprintf("--tokenizer is one of %s, not %q", strings.Join(token.Names(), ", "), m.tokenizer)}
+	if m.tokenizer != "" {
+		if err := isOneOf("--tokenizer", m.tokenizer, token.Names()); err != nil {
+			return err
+		}
 	}
 	if m.store == "" {
 		m.store = defaultStore()
@@ -178,7 +180,7 @@ func (m *mountFlags) option(o string) error {
 		}
 	}
 	if err != nil {
-		return usageError{fmt.Sprintf("-o %s: not a number", o)}
+		return usageError{fmt.Sprintf("-o %s is a whole number, not %q", key, value)}
 	}
 	return nil
 }
@@ -204,11 +206,16 @@ func onlyKernel(options string) error {
 	return nil
 }
 
+// mountOptions are the options of ctxfs's own that -o takes.
+func mountOptions() []string {
+	return []string{"allow_other", "budget=", "tokenizer=", "store=", "sync=close", "log_reads=passthrough", "quota=", "quota_files=", "metrics="}
+}
+
 // unknownOption is a usageError about an option that nobody knows.
 type unknownOption struct{ option string }
 
 func (u unknownOption) Error() string {
-	return fmt.Sprintf("-o %s is not known: allow_other, budget=N, tokenizer=NAME, store=DIR, sync=close, log_reads=passthrough, quota=SIZE, quota_files=N, metrics=ADDR, [no]dev, [no]suid, [no]exec", u.option)
+	return fmt.Sprintf("-o %s is not known%s: there are %s, [no]dev, [no]suid, [no]exec, and those of mount(8)", u.option, didYouMean(u.option, mountOptions()), strings.Join(mountOptions(), ", "))
 }
 
 func (u unknownOption) Unwrap() error { return usageError{u.Error()} }
@@ -216,7 +223,7 @@ func (u unknownOption) Unwrap() error { return usageError{u.Error()} }
 // readQuota reads --quota and --quota-files.
 func (m *mountFlags) readQuota() error {
 	if m.space.Files < 0 {
-		return usageError{"--quota-files is a number of files"}
+		return usageError{fmt.Sprintf("--quota-files is a number of files, not %d", m.space.Files)}
 	}
 	if m.quota == "" {
 		return nil

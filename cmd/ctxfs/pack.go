@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"ctxfs/internal/context/pack"
@@ -30,15 +30,15 @@ Its path may be in a store that is not mounted.
 colour, unless NO_COLOR is set.`,
 		Example: "  ctxfs pack /ctx/home/1000/agent/coder/session/fix-42\n  ctxfs pack . --budget 4000 --query 'why did the mount fail'\n  ctxfs pack . --at 120 --json | jq .items\n  ctxfs pack . --budget 4000 --explain\n  ctxfs pack . --explain --color always | less -R", Args: exactArgs(1),
 		PreRunE: func(cmd *cobra.Command, _ []string) error {
-			if opt.Budget < 0 || opt.Budget > session.MaxBudget || opt.At < 0 {
-				return usageError{fmt.Sprintf("--budget is a number of tokens up to %d, --at a record's number", session.MaxBudget)}
+			err := errors.Join(isWithin("--budget", opt.Budget, 0, session.MaxBudget), isWithin("--at", opt.At, 0, math.MaxInt32),
+				isOneOf("--target", orElse(opt.Target, pack.TargetModel), pack.Targets()))
+			if err != nil {
+				return err
 			}
 			if opt.Target == pack.TargetModel {
 				opt.Target = ""
-			} else if opt.Target != "" && !slices.Contains(pack.Targets(), opt.Target) {
-				return usageError{fmt.Sprintf("--target is one of %s", strings.Join(pack.Targets(), ", "))}
 			}
-			_, err := colour.paint(cmd.OutOrStdout())
+			_, err = colour.paint(cmd.OutOrStdout())
 			return err
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {

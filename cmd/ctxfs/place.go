@@ -99,6 +99,14 @@ func folders(dir string) (names []string) {
 	return names
 }
 
+// names returns the agent's sessions as AGENT/SESSION.
+func (p place) names() (names []string) {
+	for _, p.session = range p.list() {
+		names = append(names, p.name())
+	}
+	return names
+}
+
 // list returns the names of the agent's sessions: in a mount the newest first.
 func (p place) list() []string {
 	if p.folder == permanent {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -27,10 +26,7 @@ func newReport() *cobra.Command {
 it and why, what tool outputs take in the log and in the window, and when it was compacted.`,
 		Example: "  ctxfs report . -o report.html\n  ctxfs report /ctx/home/1000/agent/coder/session/fix-42 --budget 8000 --steps 200 -o report.html", Args: exactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
-			if steps < 1 || steps > 2000 || opt.Budget < 0 || opt.Budget > session.MaxBudget {
-				return usageError{fmt.Sprintf("--steps is a number from 1 to 2000, --budget one of tokens up to %d", session.MaxBudget)}
-			}
-			return nil
+			return errors.Join(isWithin("--steps", steps, 1, 2000), isWithin("--budget", opt.Budget, 0, session.MaxBudget))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if file == "" && isTerminal(cmd.OutOrStdout()) {

@@ -37,7 +37,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 		Version:       version,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err.Error()} })
+	root.SetFlagErrorFunc(flagError)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newMount(), newUmount(), newUpgrade(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newWatch(), newGC(), newVerify(), newMCP(), newReport(), newTop(), newVersion())
 	root.AddCommand(newConfig(), newDoctor(), newGen())
@@ -160,8 +160,20 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	} else if cmd.HasParent() {
+		text += " of " + cmd.CommandPath() + "; there are " + strings.Join(commandNames(cmd), ", ")
 	}
 	return usageError{text + " (see " + cmd.CommandPath() + " --help)"}
+}
+
+// commandNames returns the names of the commands below cmd.
+func commandNames(cmd *cobra.Command) (names []string) {
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return names
 }
 
 // exactArgs is cobra's, with an error that says how the command is called.

@@ -27,7 +27,7 @@ func newSessions() *cobra.Command {
 	var asJSON bool
 	var newest int
 	cmd := &cobra.Command{
-		Use: "sessions AGENT", Short: "list an agent's sessions, newest first",
+		Use: "sessions AGENT", Short: "list an agent's sessions, newest first", SuggestFor: []string{"agent", "agents"},
 		Example: "  ctxfs sessions coder -n 10\n  ctxfs sessions coder --json | jq -r '.[] | select(.cwd == \"/work\").session'", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.agent(args[0])

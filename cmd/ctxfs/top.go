@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -86,14 +85,14 @@ func (f *topFlags) check(out io.Writer) error {
 	if _, err := f.colour.paint(out); err != nil {
 		return err
 	}
-	if !slices.Contains(top.Orders(), top.Order(f.order)) {
-		return usageError{fmt.Sprintf("--sort is one of activity, tokens, size and name, not %q", f.order)}
+	if err := isOneOf("--sort", f.order, orders()); err != nil {
+		return err
 	}
 	if f.interval < shortest && (!f.once || f.interval != 0) || f.interval > time.Hour {
 		return usageError{fmt.Sprintf("--interval is a time from %v to 1h, as 2s; with --once or --json, 0 too", shortest)}
 	}
 	if f.last < 0 {
-		return usageError{"--last is a number of sessions; 0: all"}
+		return usageError{fmt.Sprintf("--last is a number of sessions, or 0 for all, not %d", f.last)}
 	}
 	return nil
 }

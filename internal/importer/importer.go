@@ -88,12 +88,6 @@ func Formats() []string {
 	return list
 }
 
-// Known tells whether f is understood. Its error wraps ErrFormat and lists what is.
-func Known(f Format) error {
-	_, err := formatOf(f)
-	return err
-}
-
 func formatOf(f Format) (format, error) {
 	for _, k := range formats() {
 		if k.name == f {

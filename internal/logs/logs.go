@@ -38,9 +38,12 @@ type Options struct {
 	Time    bool // begin each line of text with the time
 }
 
+// Levels returns the names of the levels.
+func Levels() []string { return []string{"debug", "info", "warn", "error"} }
+
 // ParseLevel reads the name of a level.
 func ParseLevel(name string) (level slog.Level, err error) {
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, name) {
+	if !slices.Contains(Levels(), name) {
 		return 0, fmt.Errorf("%w, not %q", ErrLevel, name)
 	}
 	return level, level.UnmarshalText([]byte(name))

@@ -31,10 +31,7 @@ var ErrNotLoopback = errors.New("not a loopback address: use 127.0.0.1:PORT or [
 // Listen opens a loopback port; port 0 is any that is free.
 func Listen(addr string) (net.Listener, error) {
 	a, err := net.ResolveTCPAddr("tcp", addr)
-	if err != nil {
-		return nil, err
-	}
-	if !a.IP.IsLoopback() {
+	if err != nil || !a.IP.IsLoopback() {
 		return nil, fmt.Errorf("%s: %w", addr, ErrNotLoopback)
 	}
 	return net.ListenTCP("tcp", a)

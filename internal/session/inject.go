@@ -90,8 +90,19 @@ func (x *Session) restored(line []byte) (bool, error) {
 	return true, nil
 }
 
+// InjectionTargets returns the targets that an injection can have (Agent Context).
+func InjectionTargets() []string {
+	return []string{"model", "tool", "runtime", "ui", "user", "reviewer", "peer_agent", "evidence_export"}
+}
+
+// InjectionPoints returns the injection points that an injection can have.
+func InjectionPoints() []string {
+	return []string{"system_prompt", "developer_prompt", "message_history", "user_message_appendix", "tool_argument",
+		"tool_visible_resource", "runtime_metadata", "ui_panel", "review_export", "peer_agent_message", "artifact_input", "custom"}
+}
+
 func (d *declared) check() error {
-	targets := []string{"model", "tool", "runtime", "ui", "user", "reviewer", "peer_agent", "evidence_export"}
+	targets := InjectionTargets()
 	if err := oneOf(Injections, "target", d.Target, targets...); err != nil {
 		return err
 	}
@@ -100,8 +111,7 @@ func (d *declared) check() error {
 			return err
 		}
 	}
-	return oneOf(Injections, "injection_point", d.Point, "system_prompt", "developer_prompt", "message_history", "user_message_appendix", "tool_argument",
-		"tool_visible_resource", "runtime_metadata", "ui_panel", "review_export", "peer_agent_message", "artifact_input", "custom")
+	return oneOf(Injections, "injection_point", d.Point, InjectionPoints()...)
 }
 
 // inject makes the record of an injection, the nth of the session, and keeps what was shown.
