@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,13 +58,22 @@ func TestCommandsOfUsers(t *testing.T) {
 	}
 }
 
+// pause stops a process, and returns when each of its threads has stopped: one that has not may still read a request from /dev/fuse.
+func pause(t *testing.T, pid int) {
+	t.Helper()
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	until(t, "all threads are stopped", func() bool {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		must(t, err)
+		return !slices.ContainsFunc(threads, func(file string) bool { return !strings.Contains(read(t, file), "\nState:\tT ") })
+	})
+}
+
 // A mount whose daemon is stopped keeps nobody from asking about the others, nor from hearing what is wrong with it.
 func TestStatusOfStoppedMount(t *testing.T) {
 	stopped, good := newMount(t), newMount(t)
 	worker := stopped.worker()
-	if err := syscall.Kill(worker, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	pause(t, worker)
 	out, err := exec.Command(program, "status").CombinedOutput()
 	if err := syscall.Kill(worker, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
