@@ -151,8 +151,8 @@ import-table: install-deps
 ci: export CTXFS_TEST_DISALLOW_SKIP = 1
 ci: export GOFLAGS = -count=1
 ci: install-deps
-	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps npm:npm node:nodejs chromium:chromium python3:python3 socat:socat
-	@scripts/install-deps groff:groff-base
+	@scripts/install-deps mkfs.ext4:e2fsprogs mkfs.btrfs:btrfs-progs systemd-analyze:systemd pgrep:procps npm:npm node:nodejs chromium:chromium \
+		python3:python3 socat:socat groff:groff-base man:man-db
 	$(MAKE) lint
 	$(MAKE) vulncheck
 	$(MAKE) -j 2 --output-sync=target FUZZTIME=20s fuzz race
