@@ -23,7 +23,7 @@ func TestOthersMounts(t *testing.T) {
 		"root beside alice gc: 0", "root names alice's: 1", "bob mounts: 0", "alice imports: 0", "alice's sessions: 0", "alice's status: 0", "alice's mount: found",
 		"root upgrades: 11", "root upgrades alice's: 1", "as alice: found", "bob upgrades alice's: 1", "alice upgrades: 1", "65534", "as root was told: 0", "root verifies: 0",
 		"root's store: found", "bob verifies: 0", "root asks alice's: 0",
-		"alice's, to root: found", "mend: runuser --pty -u nobody -- fusermount3 -uz", "mended", "not pwned",
+		"alice's, to root: found", "mend: runuser --pty -u nobody -- ctxfs umount --lazy", "mended", "not pwned",
 	} {
 		if !strings.Contains("\n"+out, "\n"+want+"\n") {
 			t.Errorf("it does not say %q", want)

@@ -91,6 +91,9 @@ func toFile(name string, write func(io.Writer) error) error {
 		return into(name, write)
 	}
 	f, err := os.CreateTemp(filepath.Dir(name), ".ctxfs-export-")
+	if temp := (*fs.PathError)(nil); errors.As(err, &temp) { // the caller never named that
+		return &fs.PathError{Op: "create", Path: name, Err: temp.Err}
+	}
 	if err != nil {
 		return err
 	}

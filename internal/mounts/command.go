@@ -36,7 +36,8 @@ func Quote(word string) string {
 	return "$'" + b.String() + "'"
 }
 
-// FreeCommand is what frees a stale mountpoint. Nothing is asked of the file system, which may hang.
+// FreeCommand returns the command that frees the mountpoint of a daemon that is gone or hangs. It is the one that every message names: it
+// works for root and for ordinary users, and asks nothing of the daemon.
 func FreeCommand(point string) string {
 	list, _ := List() // of what is not listed nothing is known
 	m := Mount{Point: point, UID: os.Geteuid()}
@@ -45,11 +46,7 @@ func FreeCommand(point string) string {
 			m = c
 		}
 	}
-	as := m.AsOwner()
-	if as == "" && os.Geteuid() == 0 {
-		return "umount -l " + Quote(point)
-	}
-	return as + "fusermount3 -uz " + Quote(point)
+	return m.AsOwner() + "ctxfs umount --lazy " + Quote(point)
 }
 
 // AsOwner is what stands before a command to have it run as the user whose mount it is, "" when that is the caller. Root does not work on

@@ -88,7 +88,7 @@ func TestAsOwner(t *testing.T) {
 	if got, want := (Mount{UID: none}).AsOwner(), fmt.Sprintf("setsid -w setpriv --reuid=%d --regid=%d --clear-groups -- ", uint(none), uint(none)); got != want {
 		t.Errorf("no account: %q, want %q", got, want)
 	}
-	if got := FreeCommand("/nothing here"); got != "umount -l '/nothing here'" {
+	if got := FreeCommand("/nothing here"); got != "ctxfs umount --lazy '/nothing here'" {
 		t.Error(got)
 	}
 }
