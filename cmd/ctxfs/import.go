@@ -7,11 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
+	"ctxfs/internal/intake"
 	"ctxfs/internal/session"
 	"ctxfs/internal/watch"
 
@@ -32,9 +32,9 @@ func newImport() *cobra.Command {
 		Long: `Turn each FILE, a session log of another agent, into a session of its own: messages in order with tool calls, results and
 thinking, pictures kept by reference, compactions marked, native ids kept. Every source record is accounted for. The format
 is told by content (see docs/import.md): ` + strings.Join(importer.Formats(), ", ") + `.
-A FILE that holds several conversations becomes as many sessions, all or none. One that cannot be imported keeps no other from
-it, and leaves nothing behind. With a mount, sessions are written through it; without,
-straight into the store.`,
+A FILE that holds several conversations becomes as many sessions. A FILE that was imported before goes on in its session with
+what is new in it; when its earlier records changed, it becomes NAME-2. One that cannot be imported keeps no other from it.
+With a mount, sessions are written through it; without, straight into the store.`,
 		Example: "  ctxfs import ~/.claude/projects/*/*.jsonl\n  ctxfs import rollout.jsonl --agent coder --session fix-42\n  ctxfs import --format pi torn.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -56,7 +56,9 @@ straight into the store.`,
 // imported is what one file, or a conversation of it, became.
 type imported struct {
 	File    string          `json:"file"`
-	Session string          `json:"session"` // its directory
+	Session string          `json:"session"`  // its directory
+	New     bool            `json:"new"`      // it was made
+	Added   intake.Counts   `json:"appended"` // to it; of a file that was imported before, what is new in it
 	Report  importer.Report `json:"report"`
 }
 
@@ -83,8 +85,10 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 			failed = append(failed, fmt.Errorf("%s: %w", name, err))
 		}
 		for _, done := range all {
-			for _, n := range done.Report.Bad {
-				bad += n
+			if done.changed() {
+				for _, n := range done.Report.Bad {
+					bad += n
+				}
 			}
 			if err := f.print(cmd, done); err != nil {
 				return errors.Join(append(failed, err)...)
@@ -116,90 +120,75 @@ func (f *importFlags) print(cmd *cobra.Command, done imported) error {
 	if f.asJSON {
 		return printJSON(cmd.OutOrStdout(), done)
 	}
-	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s\n  %s\n", printable(done.File), printable(done.Session), printable(done.Report.String()))
+	said := printable(done.Report.String())
+	switch {
+	case !done.changed():
+		said = ": nothing new"
+	case !done.New:
+		said = fmt.Sprintf("\n  appended %s and %s; %s", count(done.Added.Messages, "message"), count(done.Added.Events, "event"), said)
+	default:
+		said = "\n  " + said
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s%s\n", printable(done.File), printable(done.Session), said)
 	return err
 }
 
-// one imports one file: all of its conversations or none.
+// changed reports whether the import wrote anything.
+func (done imported) changed() bool { return done.New || done.Added != intake.Counts{} }
+
+// one imports one file. What was made of one that fails is taken away again.
 func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]imported, error) {
-	file, err := os.Open(name)
+	file, err := openAgain(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	r := bufio.NewReaderSize(file, 256<<10)
-	format, err := f.formatOf(r)
+	format, err := f.formatOf(bufio.NewReaderSize(file, 256<<10))
 	if err != nil {
 		return nil, err
 	}
-	agent, stem := orElse(f.agent, string(format)), f.session
-	if stem == "" {
-		stem = sessionName(name)
-	}
+	agent, stem := orElse(f.agent, string(format)), orElse(f.session, sessionName(name))
 	bar := newProgress(cmd.ErrOrStderr(), filepath.Base(name), sizeOf(file), true)
-	in := fileImport{to: to, agent: agent, stem: stem, used: map[string]bool{}}
-	reports, err := importer.ImportAll(r, format, in.open, bar.set)
+	results, err := intake.File{Log: file, Format: format, Store: to, Agent: agent, Progress: bar.set,
+		Name: func(label string, n int) string { return numbered(labelled(stem, label), n) }}.Import()
 	bar.end()
-	if in.sink != nil {
-		_ = in.sink.note(err)
+	if err != nil {
+		for _, r := range results {
+			if r.Made {
+				err = errors.Join(err, takeAway(to, agent, r.Session))
+			}
+		}
+		return nil, err
 	}
-	if err = errors.Join(err, in.close()); err != nil {
-		return nil, in.undone(err)
-	}
-	if len(reports) == 0 {
+	if len(results) == 0 {
 		return nil, errors.New("it is empty")
 	}
 	var all []imported
-	for i, report := range reports {
-		all = append(all, imported{File: name, Session: in.made[i].dir, Report: report})
-		err = errors.Join(err, report.Check())
+	for _, r := range results {
+		all = append(all, imported{File: name, Session: to.dir(agent, r.Session), New: r.Made, Added: r.Added, Report: r.Report})
+		err = errors.Join(err, r.Report.Check())
 	}
 	return all, err
 }
 
-// fileImport makes the sessions of one file, one after the other.
-type fileImport struct {
-	to          target
-	agent, stem string
-	sink        *sink   // of the session that is written now
-	made        []*sink // of all
-	used        map[string]bool
-}
-
-func (in *fileImport) open(label string) (importer.Sink, error) {
-	if err := in.close(); err != nil {
-		return nil, err
+// openAgain opens a file that can be read more than once: what comes from a pipe is copied first, into a file without a name.
+func openAgain(name string) (*os.File, error) {
+	in, err := os.Open(name)
+	if err != nil || sizeOf(in) >= 0 {
+		return in, err
 	}
-	name := labelled(in.stem, label)
-	for n := 2; in.used[name]; n++ {
-		name = labelled(in.stem, label+"-"+strconv.Itoa(n))
-	}
-	in.used[name] = true
-	s, err := in.to.create(in.agent, name)
+	defer in.Close()
+	out, err := os.CreateTemp("", "ctxfs-import-")
 	if err != nil {
 		return nil, err
 	}
-	in.sink, in.made = s, append(in.made, s)
-	return s, nil
-}
-
-func (in *fileImport) close() error {
-	if in.sink == nil {
-		return nil
+	if _, err = io.Copy(out, in); err == nil {
+		_, err = out.Seek(0, io.SeekStart)
 	}
-	s := in.sink
-	in.sink = nil
-	return s.close()
-}
-
-// undone takes away what was made of a file before its import failed with err: the next try would stop at its names.
-func (in *fileImport) undone(err error) error {
-	for _, s := range in.made {
-		if !s.failed { // else it is gone
-			err = errors.Join(err, s.takeAway())
-		}
+	if err = errors.Join(os.Remove(out.Name()), err); err != nil {
+		return nil, errors.Join(err, out.Close())
 	}
-	return err
+	return out, nil
 }
 
 // sizeOf is the length of a file in bytes; -1 when it has none, as a pipe.

@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"ctxfs/internal/cas"
+	"ctxfs/internal/intake"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 )
@@ -51,22 +53,27 @@ func restoreFrom(stderr io.Writer, file, ref string) error {
 	if err != nil {
 		return err
 	}
-	defer to.close()
-	s, err := to.create(at.agent, at.session)
+	s, err := to.Make(at.agent, at.session)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: nothing was restored; choose another name", err)
+	}
 	if err != nil {
 		return err
 	}
-	r := &restorer{sink: s, dir: s.dir}
-	err = errors.Join(r.all(t, first), s.close())
-	if err == nil && r.shown != nil {
-		err = os.WriteFile(filepath.Join(s.dir, session.Injections), r.shown, 0o600)
+	r := &restorer{s: s, dir: to.dir(at.agent, at.session)}
+	err = r.all(t, first)
+	if err = errors.Join(err, s.Sync(), s.Close()); err != nil {
+		return errors.Join(err, takeAway(to, at.agent, at.session)) // half a session would look like a whole one, and hold its name
+	}
+	if r.shown != nil {
+		err = os.WriteFile(filepath.Join(r.dir, session.Injections), r.shown, 0o600)
 	}
 	return err
 }
 
-// restorer reads one tar file into a session. Logs go through its sink; the rest are ordinary writes below dir.
+// restorer reads one tar file into a session. Logs and blobs go into s; the rest are ordinary writes below dir.
 type restorer struct {
-	sink  *sink
+	s     intake.Session
 	dir   string
 	shown []byte // injections.jsonl, which is taken once the blobs are there that it names
 }
@@ -92,12 +99,7 @@ func (r *restorer) all(t *tar.Reader, h *tar.Header) error {
 
 func (r *restorer) one(name string, t io.Reader) error {
 	if name == session.Messages || name == session.Events {
-		return eachLine(t, func(line []byte) error {
-			if name == session.Messages {
-				return r.sink.Message(line)
-			}
-			return r.sink.Event(line)
-		})
+		return r.log(name, t)
 	}
 	data, err := io.ReadAll(io.LimitReader(t, 1<<30))
 	if err != nil {
@@ -107,8 +109,7 @@ func (r *restorer) one(name string, t io.Reader) error {
 		if !cas.Matches(id, data) {
 			return cas.ErrCorrupt
 		}
-		_, err := r.sink.Blob(data)
-		return err
+		return r.s.Blob(data)
 	}
 	switch name {
 	case session.Injections:
@@ -122,6 +123,23 @@ func (r *restorer) one(name string, t io.Reader) error {
 		return err
 	}
 	return os.WriteFile(full, data, 0o600)
+}
+
+// log appends the lines of a log, about a megabyte at a time.
+func (r *restorer) log(name string, in io.Reader) error {
+	var lines []byte
+	err := eachLine(in, func(line []byte) error {
+		if lines = append(append(lines, line...), '\n'); len(lines) < 1<<20 {
+			return nil
+		}
+		err := r.s.Append(name, lines)
+		lines = lines[:0]
+		return err
+	})
+	if err != nil || len(lines) == 0 {
+		return err
+	}
+	return r.s.Append(name, lines)
 }
 
 // eachLine calls fn with every line, without its '\n'.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -18,6 +19,8 @@ type agentSession struct {
 	Name    string `json:"session"`
 	State   string `json:"state"`
 	CWD     string `json:"cwd"`
+	HostCWD string `json:"host_cwd,omitempty"` // as meta.json has it
+	Title   string `json:"title,omitempty"`
 	Updated string `json:"updated_at"`
 	Current bool   `json:"current"`
 }
@@ -26,9 +29,10 @@ func newSessions() *cobra.Command {
 	var a agentFlags
 	var asJSON bool
 	var newest int
+	var cwd string
 	cmd := &cobra.Command{
 		Use: "sessions AGENT", Short: "list an agent's sessions, newest first", SuggestFor: []string{"agent", "agents"},
-		Example: "  ctxfs sessions coder -n 10\n  ctxfs sessions coder --json | jq -r '.[] | select(.cwd == \"/work\").session'", Args: exactArgs(1),
+		Example: "  ctxfs sessions coder -n 10\n  ctxfs sessions claude-code --cwd $PWD", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.agent(args[0])
 			if err != nil {
@@ -42,6 +46,9 @@ func newSessions() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("agent %s: %w", args[0], err)
 			}
+			if cwd != "" {
+				list = worksAt(list, cwd)
+			}
 			if asJSON {
 				return printJSON(cmd.OutOrStdout(), list)
 			}
@@ -52,7 +59,7 @@ func newSessions() *cobra.Command {
 				if s.Current {
 					mark = " (current)"
 				}
-				fmt.Fprintf(tw, "%.19s\t%s\t%s\t%s%s\n", printable(s.Updated), printable(s.State), printable(s.CWD), printable(s.Name), mark)
+				fmt.Fprintf(tw, "%.19s\t%s\t%s\t%s%s\n", printable(s.Updated), printable(s.State), printable(s.where()), printable(s.Name), mark)
 			}
 			return tw.Flush()
 		},
@@ -60,6 +67,7 @@ func newSessions() *cobra.Command {
 	a.addMount(cmd)
 	a.addTemp(cmd)
 	cmd.Flags().IntVarP(&newest, "last", "n", 0, "only the N that were updated last; 0: all")
+	cmd.Flags().StringVar(&cwd, "cwd", "", "only those whose cwd, or host_cwd in meta.json, is this directory")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }
@@ -83,7 +91,29 @@ func readTemps(dir string, newest int) ([]agentSession, error) {
 
 func readSession(dir, name string) agentSession {
 	at := filepath.Join(dir, name)
-	return agentSession{Name: name, State: value(at, "state"), CWD: value(at, "cwd"), Updated: value(at, "updated_at")}
+	s := agentSession{Name: name, State: value(at, "state"), CWD: value(at, "cwd"), Updated: value(at, "updated_at")}
+	var meta struct {
+		HostCWD string `json:"host_cwd"`
+		Title   string `json:"title"`
+	}
+	if data, err := os.ReadFile(filepath.Join(at, "meta.json")); err == nil && json.Unmarshal(data, &meta) == nil {
+		s.HostCWD, s.Title = meta.HostCWD, meta.Title
+	}
+	return s
+}
+
+// where is the directory to show for a session: the host's, if the session has not entered one of its own.
+func (s *agentSession) where() string {
+	if s.CWD == "/" && s.HostCWD != "" {
+		return s.HostCWD
+	}
+	return s.CWD
+}
+
+// worksAt returns those of the sessions whose cwd or host_cwd is dir.
+func worksAt(list []agentSession, dir string) []agentSession {
+	dir = path.Clean(dir)
+	return slices.DeleteFunc(list, func(s agentSession) bool { return s.CWD != dir && s.HostCWD != dir })
 }
 
 // sessionNames reads the index of the sessions in dir, newest first.

@@ -4,7 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -14,6 +14,8 @@ import (
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/cas"
 	"ctxfs/internal/chunkstore"
+	"ctxfs/internal/importer"
+	"ctxfs/internal/intake"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 
@@ -22,57 +24,18 @@ import (
 
 // target is where sessions are imported: a mount, or a store that is not mounted.
 type target interface {
-	// create makes the session, which must not exist yet.
-	create(agent, name string) (*sink, error)
+	intake.Store
+	// dir is a session's directory, for people.
+	dir(agent, name string) string
+	remove(agent, name string) error
 	close()
 }
 
-// sink writes one session: it is an importer.Sink.
-type sink struct {
-	dir              string // the session's directory, for people
-	messages, events lineWriter
-	blobs            blobKeeper
-	remove           func() error // takes the session away
-	failed           bool         // its import did: half a session would look like a whole one, and hold its name
-}
-
-// blobKeeper takes pictures and documents; *chunkstore.Store is one.
-type blobKeeper interface {
-	Put(data []byte) (cas.ID, error)
-	Close() error
-}
-
-type lineWriter interface {
-	line(data []byte) error
-	close() error
-}
-
-func (s *sink) Message(line []byte) error { return s.note(s.messages.line(line)) }
-func (s *sink) Event(line []byte) error   { return s.note(s.events.line(line)) }
-
-func (s *sink) Blob(data []byte) (string, error) {
-	id, err := s.blobs.Put(data)
-	return id.String(), s.note(err)
-}
-
-func (s *sink) note(err error) error {
-	s.failed = s.failed || err != nil
-	return err
-}
-
-// close ends the session. One whose import failed is taken away.
-func (s *sink) close() error {
-	err := s.note(errors.Join(s.messages.close(), s.events.close(), s.blobs.Close()))
-	if !s.failed {
-		return nil
-	}
-	return errors.Join(err, s.takeAway())
-}
-
-// takeAway deletes the session, or says how that is done.
-func (s *sink) takeAway() error {
-	if err := s.remove(); err != nil {
-		return fmt.Errorf("a part of it is in %s, take that away with: ctxfs session delete --yes %s: %w", s.dir, mounts.Quote(s.dir), err)
+// takeAway deletes a session whose import failed, or says how that is done.
+func takeAway(to target, agent, name string) error {
+	if err := to.remove(agent, name); err != nil {
+		dir := to.dir(agent, name)
+		return fmt.Errorf("a part of it is in %s, delete that with: ctxfs session delete --yes %s: %w", dir, mounts.Quote(dir), err)
 	}
 	return nil
 }
@@ -95,17 +58,24 @@ func (f *importFlags) target() (target, error) {
 	return &storeTarget{store: store, by: session.Caller{UID: uint32(os.Getuid()), GID: uint32(os.Getgid())}}, nil
 }
 
-// mountTarget writes through a mount, with ordinary writes: only the daemon gets at the store behind it.
-type mountTarget struct{ point string }
+// mountTarget writes through a mount, with ordinary writes, as watch does: only the daemon gets at the store behind it.
+type mountTarget struct {
+	watchTarget
+	named string // the mountpoint, as the caller named it
+}
 
 func newMountTarget(point string) (*mountTarget, error) {
 	if _, err := mounts.Status(point); err != nil {
 		return nil, err
 	}
-	return &mountTarget{point: point}, nil
+	return &mountTarget{watchTarget{point: mounts.Real(point), tell: func(string, ...any) {}}, point}, nil
 }
 
 func (m *mountTarget) close() {}
+
+func (m *mountTarget) dir(agent, name string) string { return ownDir(m.named, agent, name) }
+
+func (m *mountTarget) remove(agent, name string) error { return deleteClosed(m.dir(agent, name)) }
 
 // mountBlobs hands blobs to the daemon: each is a temporary file of the session, which it then keeps.
 type mountBlobs struct{ dir string }
@@ -117,25 +87,6 @@ func (b mountBlobs) Put(data []byte) (cas.ID, error) {
 		return id, err
 	}
 	return id, mountOrder(b.dir, "keep "+name)
-}
-
-func (mountBlobs) Close() error { return nil }
-
-func (m *mountTarget) create(agent, name string) (*sink, error) {
-	dir := ownDir(m.point, agent, name)
-	if err := makeSession(dir); err != nil {
-		return nil, existsHint(err, name)
-	}
-	messages, err := openAppend(filepath.Join(dir, session.Messages))
-	if err != nil {
-		return nil, err
-	}
-	events, err := openAppend(filepath.Join(dir, session.Events))
-	if err != nil {
-		_ = messages.close()
-		return nil, err
-	}
-	return &sink{dir: dir, messages: messages, events: events, blobs: mountBlobs{dir}, remove: func() error { return deleteClosed(dir) }}, nil
 }
 
 // deleteClosed deletes a session whose files were closed just now: the kernel tells the daemon so a little later.
@@ -160,13 +111,6 @@ func makeSession(dir string) error {
 		return err
 	}
 	return os.Mkdir(dir, 0o700)
-}
-
-func existsHint(err error, name string) error {
-	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%w: nothing was imported; choose another name with --session (%s is taken)", err, name)
-	}
-	return err
 }
 
 // fileLines appends lines to a file, many in one write.
@@ -200,61 +144,106 @@ type storeTarget struct {
 
 func (s *storeTarget) close() { _ = s.store.Close() }
 
-func (s *storeTarget) create(agent, name string) (*sink, error) {
-	owner := path.Join("home", strconv.Itoa(int(s.by.UID)))
-	c, err := s.store.Container(path.Join(owner, "agent", agent))
+func (s *storeTarget) dir(agent, name string) string {
+	return filepath.Join(s.store.Path(), s.owner(), "agent", agent, "session", name)
+}
+
+func (s *storeTarget) owner() string { return path.Join("home", strconv.Itoa(int(s.by.UID))) }
+
+func (s *storeTarget) remove(agent, name string) error {
+	c, err := s.container(agent)
+	if err != nil {
+		return err
+	}
+	return c.Delete(name)
+}
+
+func (s *storeTarget) container(agent string) (*session.Container, error) {
+	return s.store.Container(path.Join(s.owner(), "agent", agent))
+}
+
+// Open opens a session.
+func (s *storeTarget) Open(agent, name string) (intake.Session, error) {
+	c, err := s.container(agent)
+	if err != nil {
+		return nil, err
+	}
+	x, err := c.Session(name)
+	if err != nil {
+		return nil, err
+	}
+	return &stored{x: x, to: s}, nil
+}
+
+// Make makes a session.
+func (s *storeTarget) Make(agent, name string) (intake.Session, error) {
+	c, err := s.container(agent)
 	if err != nil {
 		return nil, err
 	}
 	x, err := c.Create(name, s.by)
 	if err != nil {
-		return nil, existsHint(err, name)
-	}
-	blobs, err := session.OpenCold(s.store.Dir(), owner, chunkstore.Options{Owner: beneath.Owner{UID: int(s.by.UID), GID: int(s.by.GID)}})
-	if err != nil {
 		return nil, err
 	}
-	return &sink{dir: filepath.Join(s.store.Path(), x.Rel()), messages: &logLines{x: x, name: session.Messages}, events: &logLines{x: x, name: session.Events}, blobs: blobs,
-		remove: func() error { return c.Delete(name) }}, nil
+	return &stored{x: x, to: s}, nil
 }
 
-// logLines commits lines to a log of a session, about a megabyte at a time.
-type logLines struct {
-	x    *session.Session
-	name string
-	buf  []byte
+// stored is a session of a store that is not mounted. The lock of the store keeps others from it.
+type stored struct {
+	x     *session.Session
+	to    *storeTarget
+	blobs *chunkstore.Store // nil until there is something to keep
 }
 
-func (l *logLines) line(data []byte) error {
-	l.buf = append(append(l.buf, data...), '\n')
-	if len(l.buf) < 1<<20 {
-		return nil
-	}
-	return l.flush()
-}
-
-func (l *logLines) flush() error {
-	if len(l.buf) == 0 {
-		return nil
-	}
-	log, err := l.x.Log(l.name)
+// Read reads a log.
+func (s *stored) Read(name string, fn func(line []byte) error) error {
+	log, err := s.x.Log(name)
 	if err != nil {
 		return err
 	}
-	defer l.x.Release()
-	err = log.Commit(l.buf)
-	l.buf = l.buf[:0]
+	defer s.x.Release()
+	return eachLine(io.NewSectionReader(log, 0, log.Size()), fn)
+}
+
+// Append appends lines.
+func (s *stored) Append(log string, lines []byte) error { return s.x.Append(log, lines) }
+
+// Describe enters what a log says of the session into its meta.json.
+func (s *stored) Describe(rep importer.Report) error { return s.x.Describe(described(rep), s.to.by) }
+
+// Mark returns what the session is now.
+func (s *stored) Mark() (intake.Mark, error) { return intake.Mark{}, errors.ErrUnsupported }
+
+// Blob keeps data.
+func (s *stored) Blob(data []byte) (err error) {
+	if s.blobs == nil {
+		own := beneath.Owner{UID: int(s.to.by.UID), GID: int(s.to.by.GID)}
+		if s.blobs, err = session.OpenCold(s.to.store.Dir(), s.to.owner(), chunkstore.Options{Owner: own}); err != nil {
+			return err
+		}
+	}
+	_, err = s.blobs.Put(data)
 	return err
 }
 
-func (l *logLines) close() error {
-	if err := l.flush(); err != nil {
-		return err
+// Sync brings blobs and both logs to disk.
+func (s *stored) Sync() error {
+	return errors.Join(s.closeBlobs(), s.x.Sync(session.Messages), s.x.Sync(session.Events))
+}
+
+func (s *stored) closeBlobs() error {
+	if s.blobs == nil {
+		return nil
 	}
-	log, err := l.x.Log(l.name)
-	if err != nil {
-		return err
-	}
-	defer l.x.Release()
-	return log.Sync()
+	b := s.blobs
+	s.blobs = nil
+	return b.Close()
+}
+
+// Close ends the use of the session.
+func (s *stored) Close() error { return s.closeBlobs() }
+
+// described is what a report says of a session.
+func described(rep importer.Report) session.Description {
+	return session.Description{Client: rep.Client, ClientSession: rep.SessionID, ClientVersion: rep.ClientVersion, HostCWD: rep.CWD, Model: rep.Model, Title: rep.Title}
 }

@@ -131,11 +131,14 @@ func (f *watchFlags) sources() ([]watch.Source, error) {
 }
 
 // numberedName is the name of the nth session of logs at a path.
-func numberedName(path string, n int) string {
+func numberedName(path string, n int) string { return numbered(sessionName(path), n) }
+
+// numbered is the name of the nth session of what is called name.
+func numbered(name string, n int) string {
 	if n == 1 {
-		return sessionName(path)
+		return name
 	}
-	return labelled(sessionName(path), strconv.Itoa(n))
+	return labelled(name, strconv.Itoa(n))
 }
 
 // watchState names the file that remembers what was read into a store: a folder of the user's own.

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 
+	"ctxfs/internal/importer"
+	"ctxfs/internal/intake"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 	"ctxfs/internal/watch"
@@ -25,7 +27,7 @@ type watchTarget struct {
 }
 
 // Open opens a session.
-func (t *watchTarget) Open(agent, name string) (watch.Session, error) {
+func (t *watchTarget) Open(agent, name string) (intake.Session, error) {
 	if err := t.mounted(); err != nil {
 		return nil, err
 	}
@@ -84,22 +86,22 @@ func storeMark(store string) string {
 }
 
 // Mark tells what a session is now.
-func (t *watchTarget) Mark(agent, name string) (watch.Mark, error) {
+func (t *watchTarget) Mark(agent, name string) (intake.Mark, error) {
 	return markOf(ownDir(t.point, agent, name))
 }
 
-func markOf(dir string) (watch.Mark, error) {
+func markOf(dir string) (intake.Mark, error) {
 	id, err := sessionID(dir)
 	if err != nil {
-		return watch.Mark{}, err
+		return intake.Mark{}, err
 	}
 	return mark(id, func(log string) (os.FileInfo, error) { return os.Stat(filepath.Join(dir, log)) })
 }
 
 // mark is that of the session with that id, whose logs stat tells of.
-func mark(id string, stat func(log string) (os.FileInfo, error)) (watch.Mark, error) {
-	m := watch.Mark{ID: id}
-	for log, size := range map[string]*int64{watch.Messages: &m.Messages, watch.Events: &m.Events} {
+func mark(id string, stat func(log string) (os.FileInfo, error)) (intake.Mark, error) {
+	m := intake.Mark{ID: id}
+	for log, size := range map[string]*int64{intake.Messages: &m.Messages, intake.Events: &m.Events} {
 		st, err := stat(log)
 		if err != nil {
 			return m, err
@@ -137,7 +139,7 @@ func (t *watchTarget) Names(agent string) (map[string]string, error) {
 }
 
 // Make makes a session.
-func (t *watchTarget) Make(agent, name string) (watch.Session, error) {
+func (t *watchTarget) Make(agent, name string) (intake.Session, error) {
 	if err := t.mounted(); err != nil {
 		return nil, err
 	}
@@ -163,21 +165,21 @@ func openWatched(dir string) (*watched, error) {
 		return nil, err
 	}
 	s := &watched{dir: dir, id: id, logs: map[string]*os.File{}}
-	for _, log := range []string{watch.Messages, watch.Events} {
+	for _, log := range []string{intake.Messages, intake.Events} {
 		f, err := os.OpenFile(filepath.Join(dir, log), os.O_WRONLY|os.O_APPEND, 0)
 		if err != nil {
 			return nil, errors.Join(err, s.Close())
 		}
 		s.logs[log] = f
 	}
-	if err := lockNow(s.logs[watch.Messages], "another ctxfs watch writes this session"); err != nil {
+	if err := lockNow(s.logs[intake.Messages], "another ctxfs watch or import writes this session"); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
 	return s, nil
 }
 
 // Mark tells what the session is now, whatever its name is.
-func (s *watched) Mark() (watch.Mark, error) {
+func (s *watched) Mark() (intake.Mark, error) {
 	return mark(s.id, func(log string) (os.FileInfo, error) { return s.logs[log].Stat() })
 }
 
@@ -220,10 +222,23 @@ func (s *watched) Blob(data []byte) error {
 	return err
 }
 
+// Describe enters what a log says of the session into its meta.json. A daemon of an older version cannot; the session is
+// as good without.
+func (s *watched) Describe(rep importer.Report) error {
+	order, err := described(rep).Order()
+	if err != nil {
+		return err
+	}
+	if err = mountOrder(s.dir, order); errors.Is(err, unix.EINVAL) {
+		return nil
+	}
+	return err
+}
+
 // Sync brings both logs to disk.
 func (s *watched) Sync() error {
 	var errs []error
-	for _, log := range []string{watch.Messages, watch.Events} {
+	for _, log := range []string{intake.Messages, intake.Events} {
 		errs = append(errs, s.logs[log].Sync())
 	}
 	return errors.Join(errs...)
@@ -232,7 +247,7 @@ func (s *watched) Sync() error {
 // Close closes both logs.
 func (s *watched) Close() error {
 	var errs []error
-	for _, log := range []string{watch.Messages, watch.Events} {
+	for _, log := range []string{intake.Messages, intake.Events} {
 		if f := s.logs[log]; f != nil {
 			errs = append(errs, f.Close())
 		}

@@ -156,6 +156,9 @@ func (d *reader) lines(r *bufio.Reader, n int) error {
 		if werr := d.line(line, n, moreIn(r)); werr != nil {
 			return fmt.Errorf("line %d: %w", n, werr)
 		}
+		if werr := d.pause(n); werr != nil {
+			return fmt.Errorf("line %d: %w", n, werr)
+		}
 		if len(line) > 0 {
 			d.advance(len(line))
 		}
@@ -297,7 +300,11 @@ func (d *reader) end() error {
 	if err := d.h.end(); err != nil {
 		return fmt.Errorf("at the end: %w", err)
 	}
-	d.reports = append(d.reports, d.report())
+	rep, sink := d.report(), d.w.sink
+	d.reports = append(d.reports, rep)
 	d.w, d.h = nil, nil
+	if s, ok := sink.(Ended); ok {
+		return s.End(rep)
+	}
 	return nil
 }

@@ -3,7 +3,7 @@ package importer
 import "fmt"
 
 // Stream imports a log that still grows, line by line. Fed with the same lines it writes what Import would write, but for
-// what Import writes at a log's end. Cut and Settle write what is held back earlier than Import would.
+// what Import writes at a log's end. Settle writes what is held back earlier than Import would, and so does a Paced sink.
 type Stream struct {
 	r *reader
 	n int // lines so far
@@ -42,20 +42,14 @@ func NewStream(f Format, s Sink) (*Stream, error) {
 // Line takes the next line of the log, with its '\n'. Errors are those of the Sink.
 func (s *Stream) Line(line []byte) error {
 	s.n++
-	return s.r.line(line, s.n, true)
+	if err := s.r.line(line, s.n, true); err != nil {
+		return err
+	}
+	return s.r.pause(s.n)
 }
 
 // Lines is how many lines were taken.
 func (s *Stream) Lines() int { return s.n }
-
-// Cut writes a message that is being collected from several lines. What still comes of it makes another record, which
-// continues it.
-func (s *Stream) Cut() error {
-	if h, ok := s.r.h.(cutter); ok {
-		return h.cut()
-	}
-	return nil
-}
 
 // Report returns what was read so far. Its title, model and version may still change; its Child and Agents change with the next line.
 func (s *Stream) Report() Report { return s.r.report() }
@@ -75,8 +69,5 @@ func (s *Stream) TurnEnded() bool {
 
 // Settle writes all that is held back, as at the end of the log.
 func (s *Stream) Settle() error {
-	if h, ok := s.r.h.(settler); ok {
-		return h.settle()
-	}
-	return nil
+	return s.r.settle()
 }

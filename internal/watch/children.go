@@ -104,20 +104,20 @@ type parentage struct {
 // link brings context/child/ of the parent's session up to date with a subagent's log, and with what the log of a parent says of its
 // subagents.
 func (f *follower) link() error {
-	if f.sink.s == nil {
+	if f.sink.Session() == nil {
 		return nil
 	}
 	rep := f.stream.Report()
 	if err := f.returned(rep.Agents); err != nil || rep.Child == nil {
 		return err
 	}
-	link := LinkOf(rep.Child, f.sink.agent, f.sink.name)
+	link := LinkOf(rep.Child, f.sink.Agent(), f.sink.Name())
 	f.parent.Log = ParentOf(f.log.path, rep.Child)
 	var parent string
-	if parent, f.parent.ID = f.w.sessionOf(f.sink.agent, f.parent.Log); parent == "" {
+	if parent, f.parent.ID = f.w.sessionOf(f.sink.Agent(), f.parent.Log); parent == "" {
 		return nil
 	}
-	have, err := f.w.store.Child(f.sink.agent, parent, link.ID)
+	have, err := f.w.store.Child(f.sink.Agent(), parent, link.ID)
 	if err != nil {
 		return passOver(err)
 	}
@@ -126,7 +126,7 @@ func (f *follower) link() error {
 			link.Status = said
 		}
 	}
-	return f.w.write(f.sink.agent, parent, link, have)
+	return f.w.write(f.sink.Agent(), parent, link, have)
 }
 
 // passOver drops the errors of a child that cannot be linked: its id is no name, or its parent's session was deleted just now.
@@ -143,9 +143,9 @@ func (f *follower) returned(agents map[string]string) error {
 		if f.agents[id] == agents[id] {
 			continue
 		}
-		have, err := f.w.store.Child(f.sink.agent, f.sink.name, id)
+		have, err := f.w.store.Child(f.sink.Agent(), f.sink.Name(), id)
 		if err == nil && len(have) > 0 {
-			err = f.w.write(f.sink.agent, f.sink.name, Link{ID: id, Status: agents[id]}, have)
+			err = f.w.write(f.sink.Agent(), f.sink.Name(), Link{ID: id, Status: agents[id]}, have)
 		}
 		if err = passOver(err); err != nil {
 			return err
@@ -168,9 +168,9 @@ func (w *Watcher) write(agent, parent string, l Link, have map[string]string) er
 
 // sessionOf returns the session of the log at a path: its name, "" when it is not there, and the id that it has or had.
 func (w *Watcher) sessionOf(agent, path string) (name, id string) {
-	if f := w.logs[path]; f != nil && f.sink != nil && f.sink.s != nil {
-		if mark, err := f.sink.s.Mark(); err == nil {
-			return f.sink.name, mark.ID
+	if f := w.logs[path]; f != nil && f.sink != nil && f.sink.Session() != nil {
+		if mark, err := f.sink.Session().Mark(); err == nil {
+			return f.sink.Name(), mark.ID
 		}
 	}
 	return w.named(agent, path), w.state.logs[path].Mark.ID
@@ -203,10 +203,10 @@ func (f *follower) orphaned() bool {
 		return false
 	}
 	p := f.w.logs[f.parent.Log]
-	if p == nil || p.sink == nil || p.sink.s == nil {
+	if p == nil || p.sink == nil || p.sink.Session() == nil {
 		return false
 	}
-	mark, err := p.sink.s.Mark()
+	mark, err := p.sink.Session().Mark()
 	return err == nil && mark.ID != f.parent.ID
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"ctxfs/internal/importer"
+	"ctxfs/internal/intake"
 )
 
 // follower reads one log into its session.
@@ -23,7 +24,7 @@ type follower struct {
 	tail []byte // what stands before that
 	// The import so far; nil before the first step, and after a failure: then what the session has is found out again.
 	stream *importer.Stream
-	sink   *sink
+	sink   *intake.Sink
 
 	grew     time.Time // when the log was last written to
 	unsynced bool      // since then, sync was not called
@@ -51,14 +52,8 @@ func (w *Watcher) newFollower(log found) *follower {
 	return &follower{w: w, log: log}
 }
 
-// maxNames bounds the sessions of logs that stood at one path, one after the other.
-const maxNames = 100
-
 // tailSize is how much of what was read is compared before more is read.
 const tailSize = 1 << 10
-
-// batch is how much is gathered before it is appended, in bytes.
-const batch = 1 << 20
 
 // step reads what is new. A log that is another than it was is read from its start, into the session that it has or gets.
 func (f *follower) step() error {
@@ -77,7 +72,7 @@ func (f *follower) step() error {
 	if f.stream != nil && f.replaced(file, st) {
 		f.w.cfg.Tell("%s is another log than it was: read from its start", f.log.path)
 		if idOf(st) != f.id { // the other one cannot be read again
-			if err := f.settle(); err != nil && !errors.Is(err, errOther) {
+			if err := f.settle(); err != nil && !errors.Is(err, intake.ErrOther) {
 				return err
 			}
 		}
@@ -87,7 +82,7 @@ func (f *follower) step() error {
 	}
 	if f.stream != nil {
 		err := f.read(file, st)
-		if !errors.Is(err, errOther) { // a log that was cut short goes on otherwise
+		if !errors.Is(err, intake.ErrOther) { // a log that was cut short goes on otherwise
 			return err
 		}
 		if err := f.close(); err != nil {
@@ -107,13 +102,10 @@ func (f *follower) replaced(file *os.File, st fs.FileInfo) bool {
 	return err == nil && !bytes.Equal(now, f.tail)
 }
 
-// errOther tells that a session is of another log.
-var errOther = errors.New("the session is of another log")
-
 // begin finds the log's session and reads the log from its start.
 func (f *follower) begin(file *os.File, st fs.FileInfo) error {
 	was := f.w.named(f.w.agent(f.log.format), f.log.path)
-	for n := 0; n <= maxNames; n++ {
+	for n := 0; n <= intake.MaxNames; n++ {
 		name := was
 		if n > 0 {
 			name = f.w.cfg.Name(f.log.path, n)
@@ -128,11 +120,11 @@ func (f *follower) begin(file *os.File, st fs.FileInfo) error {
 			}
 			return nil
 		}
-		if err = errors.Join(err, f.close()); !errors.Is(err, errOther) {
+		if err = errors.Join(err, f.close()); !errors.Is(err, intake.ErrOther) {
 			return err
 		}
 	}
-	return fmt.Errorf("%w: so are all up to %s", errOther, f.w.cfg.Name(f.log.path, maxNames))
+	return fmt.Errorf("%w: so are all up to %s", intake.ErrOther, f.w.cfg.Name(f.log.path, intake.MaxNames))
 }
 
 // try reads the log into one session.
@@ -140,9 +132,9 @@ func (f *follower) try(name string, file *os.File, st fs.FileInfo) error {
 	var err error
 	agent := f.w.agent(f.log.format)
 	if f.w.taken(agent, name, f.log.path) {
-		return errOther
+		return intake.ErrOther
 	}
-	if f.sink, err = openSink(f.w.store, agent, name, f.log.format); err != nil {
+	if f.sink, err = intake.Open(f.w.store, agent, name, f.log.format); err != nil {
 		return err
 	}
 	if f.stream, err = importer.NewStream(f.log.format, f.sink); err != nil {
@@ -170,15 +162,10 @@ func (f *follower) read(file *os.File, st fs.FileInfo) error {
 		if err := f.take(line); err != nil {
 			return err
 		}
-		if f.sink.size() >= batch {
-			if err := f.commit(); err != nil {
-				return err
-			}
-		}
 	}
 }
 
-// take hands one line to the import. Where a record of the session ended, or what was held back was written, it is so again.
+// take hands one line to the import.
 func (f *follower) take(line []byte) error {
 	if err := f.stream.Line(line); err != nil {
 		return err
@@ -187,24 +174,22 @@ func (f *follower) take(line []byte) error {
 	f.tail = append(f.tail, line[max(0, len(line)-tailSize):]...)
 	f.tail = append(f.tail[:0], f.tail[max(0, len(f.tail)-tailSize):]...)
 	f.grew, f.unsynced = time.Now(), true
-	if f.sink.settled[f.stream.Lines()] {
-		return f.stream.Settle()
-	}
-	if f.sink.ends[f.stream.Lines()] {
-		return f.stream.Cut()
-	}
 	return nil
 }
 
-// commit appends what was gathered, once it is known that the session is this log's.
+// commit appends what was gathered, and describes the session as its log does now. A log that was cut short waits: it may
+// grow to what it was, or turn out to be another.
 func (f *follower) commit() error {
-	if f.sink.other() {
-		return errOther
+	if f.sink.Other() {
+		return intake.ErrOther
 	}
-	if f.stream.Lines() < f.sink.last {
-		return nil // the log was cut short; it may grow to what it was, or show that it is another
+	if f.sink.Behind(f.stream.Lines()) {
+		return nil
 	}
-	return f.sink.commit()
+	if err := f.sink.Commit(); err != nil {
+		return err
+	}
+	return f.sink.Describe(f.stream.Report())
 }
 
 // due is when there is something to do though the log does not grow; zero: never.
@@ -230,7 +215,7 @@ func (f *follower) patience() time.Duration {
 
 // waits tells whether the import holds back what it can write: a log that was cut short waits for its lines instead.
 func (f *follower) waits() bool {
-	return f.stream != nil && f.stream.Waits() && f.stream.Lines() >= f.sink.last
+	return f.stream != nil && f.stream.Waits() && !f.sink.Behind(f.stream.Lines())
 }
 
 // settle writes what may still go on or be repeated, and brings all to disk.
@@ -252,7 +237,7 @@ func (f *follower) sync() error {
 	if err := f.commit(); err != nil {
 		return err
 	}
-	if err := f.sink.sync(); err != nil {
+	if err := f.sink.Sync(); err != nil {
 		return err
 	}
 	if err := f.link(); err != nil {
@@ -298,5 +283,5 @@ func (f *follower) close() error {
 	}
 	s := f.sink
 	f.sink = nil
-	return s.close()
+	return s.Close()
 }

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"ctxfs/internal/intake"
 )
 
 // within waits until something holds.
@@ -28,21 +30,21 @@ type locked struct {
 	in   *memStore
 }
 
-func (l locked) Open(agent, name string) (Session, error) {
+func (l locked) Open(agent, name string) (intake.Session, error) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	s, err := l.in.Open(agent, name)
 	return lockedSession{l, s}, err
 }
 
-func (l locked) Make(agent, name string) (Session, error) {
+func (l locked) Make(agent, name string) (intake.Session, error) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	s, err := l.in.Make(agent, name)
 	return lockedSession{l, s}, err
 }
 
-func (l locked) Mark(agent, name string) (Mark, error) {
+func (l locked) Mark(agent, name string) (intake.Mark, error) {
 	l.turn <- struct{}{}
 	defer func() { <-l.turn }()
 	return l.in.Mark(agent, name)
@@ -79,7 +81,7 @@ func (l locked) words(t *testing.T, session string) string {
 
 type lockedSession struct {
 	l locked
-	Session
+	intake.Session
 }
 
 func (s lockedSession) Append(log string, lines []byte) error {

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"ctxfs/internal/intake"
 )
 
 // state remembers logs that were read to their end, so that a restart need not read them. It is a hint: without it, or
@@ -21,11 +23,11 @@ type state struct {
 // seenLog is a log as it was when all of it was on disk.
 type seenLog struct {
 	fileID
-	Size    int64  `json:"size"`
-	ModNS   int64  `json:"mtime_ns"`
-	Agent   string `json:"agent"`
-	Session string `json:"session"` // "" when nothing was to be written
-	Mark    Mark   `json:"mark"`    // of the session
+	Size    int64       `json:"size"`
+	ModNS   int64       `json:"mtime_ns"`
+	Agent   string      `json:"agent"`
+	Session string      `json:"session"` // "" when nothing was to be written
+	Mark    intake.Mark `json:"mark"`    // of the session
 	parentage
 }
 
@@ -92,10 +94,10 @@ func (st *state) done(f *follower) {
 	if err != nil || now.Size() != f.size || idOf(now) != f.id {
 		return // it has changed since
 	}
-	seen := seenLog{fileID: f.id, Size: f.size, ModNS: now.ModTime().UnixNano(), Agent: f.sink.agent, parentage: f.parent}
-	if f.sink.s != nil {
-		seen.Session = f.sink.name
-		if seen.Mark, err = f.sink.s.Mark(); err != nil {
+	seen := seenLog{fileID: f.id, Size: f.size, ModNS: now.ModTime().UnixNano(), Agent: f.sink.Agent(), parentage: f.parent}
+	if x := f.sink.Session(); x != nil {
+		seen.Session = f.sink.Name()
+		if seen.Mark, err = x.Mark(); err != nil {
 			return // it is read again
 		}
 	}

@@ -240,7 +240,7 @@ func (w *Watcher) drop(path string) error {
 // taken tells whether a session is that of a log at another path, which is there. If it is not, the log may have moved.
 func (w *Watcher) taken(agent, name, path string) bool {
 	for other, f := range w.logs {
-		if other == path || f.sink == nil || f.sink.agent != agent || f.sink.name != name {
+		if other == path || f.sink == nil || !f.sink.Is(agent, name) {
 			continue
 		}
 		if !gone(other) {

@@ -17,6 +17,13 @@ import (
 
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
+	"ctxfs/internal/intake"
+)
+
+// The logs of a session.
+const (
+	Messages = intake.Messages
+	Events   = intake.Events
 )
 
 // memStore keeps sessions in memory.
@@ -37,18 +44,19 @@ type memSession struct {
 	logs  map[string]*bytes.Buffer
 	blobs map[string]bool
 	child map[string]map[string]string // by id and name
+	about []importer.Report            // what it was described as
 }
 
 func newMemStore() *memStore { return &memStore{sessions: map[string]*memSession{}} }
 
-func (m *memStore) Open(agent, name string) (Session, error) {
+func (m *memStore) Open(agent, name string) (intake.Session, error) {
 	if s := m.sessions[agent+"/"+name]; s != nil {
 		return s, nil
 	}
 	return nil, fs.ErrNotExist
 }
 
-func (m *memStore) Make(agent, name string) (Session, error) {
+func (m *memStore) Make(agent, name string) (intake.Session, error) {
 	if m.sessions[agent+"/"+name] != nil {
 		return nil, fs.ErrExist
 	}
@@ -58,11 +66,11 @@ func (m *memStore) Make(agent, name string) (Session, error) {
 	return s, nil
 }
 
-func (m *memStore) Mark(agent, name string) (Mark, error) {
+func (m *memStore) Mark(agent, name string) (intake.Mark, error) {
 	if s := m.sessions[agent+"/"+name]; s != nil {
 		return s.Mark()
 	}
-	return Mark{}, fs.ErrNotExist
+	return intake.Mark{}, fs.ErrNotExist
 }
 
 func (m *memStore) Names(agent string) (map[string]string, error) {
@@ -108,8 +116,8 @@ func (m *memStore) SetChild(agent, name, id string, files []File) error {
 
 func (m *memStore) Here() (Here, error) { return m.here, m.away }
 
-func (s *memSession) Mark() (Mark, error) {
-	return Mark{s.id, int64(s.logs[Messages].Len()), int64(s.logs[Events].Len())}, nil
+func (s *memSession) Mark() (intake.Mark, error) {
+	return intake.Mark{ID: s.id, Messages: int64(s.logs[Messages].Len()), Events: int64(s.logs[Events].Len())}, nil
 }
 
 func (s *memSession) Read(log string, fn func([]byte) error) error {
@@ -142,8 +150,12 @@ func (s *memSession) Append(log string, lines []byte) error {
 }
 
 func (s *memSession) Blob(data []byte) error { s.blobs[cas.Sum(data).String()] = true; return nil }
-func (s *memSession) Sync() error            { return nil }
-func (s *memSession) Close() error           { return nil }
+func (s *memSession) Describe(rep importer.Report) error {
+	s.about = append(s.about, rep)
+	return nil
+}
+func (s *memSession) Sync() error  { return nil }
+func (s *memSession) Close() error { return nil }
 
 // world is a folder of logs and a store.
 type world struct {
