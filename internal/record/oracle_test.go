@@ -39,6 +39,7 @@ func fields(r *record.Record, top map[string]json.RawMessage) {
 	r.Time = firstTime(top, "created_at", "timestamp", "time", "ts")
 	r.Compaction = r.Type == "compaction" || isTrue(top["isCompactSummary"])
 	r.Sidechain = isTrue(top["sidechain"]) || isTrue(top["isSidechain"])
+	r.Incomplete = isTrue(top["incomplete"])
 	r.Meta = isTrue(top["is_meta"]) || isTrue(top["isMeta"])
 }
 

@@ -24,6 +24,8 @@ type Record struct {
 	// Meta marks a record that a program wrote in the speaker's name: a runtime's caveat, a local command's
 	// output, instructions that are sent along ("is_meta", "isMeta").
 	Meta bool
+	// Incomplete marks an answer that ended early: its run failed, was cancelled or broke off ("incomplete").
+	Incomplete bool
 	// Visibility lists the targets that may see the record, where its writer said so ("visibility": Agent Context's words:
 	// model, tool, user, reviewer, ...); nil: all.
 	Visibility []string

@@ -130,7 +130,8 @@ func (f *flow) leftOut(r *record.Record, i, tokens int, reason string) Omitted {
 		Hash: swap.Sum([]byte(blockText(&r.Blocks[i]))).String(), Reason: reason, Path: swap.OpenPath(ref)}
 }
 
-// marker is the line before a block: "[12 user ann, 2026-01-02 10:00]", "[12.2 call Bash]", "[13 tool, result of 12.2]".
+// marker returns the line before a block: "[12 user ann, 2026-01-02 10:00]", "[12.2 call Bash]", "[13 tool, result of 12.2]",
+// "[14 assistant, incomplete]".
 func (f *flow) marker(r *record.Record, i int, first bool) (string, error) {
 	id := strconv.Itoa(r.N)
 	if i > 0 || len(r.Blocks) > 1 && !first {
@@ -145,6 +146,9 @@ func (f *flow) marker(r *record.Record, i int, first bool) (string, error) {
 		return "[" + id + " " + orText(kind) + "]\n", nil
 	}
 	mark := "[" + id + " " + speaker(r)
+	if r.Incomplete {
+		mark += ", incomplete"
+	}
 	if kind != "" {
 		mark += ", " + kind
 	}
