@@ -22,7 +22,10 @@ type frame struct {
 	N                                                                                                int
 	UID                                                                                              *uint32
 	Replay, Truncated                                                                                bool
-	Content                                                                                          []struct{ Type, Text string }
+	Incomplete                                                                                       bool
+	CallID                                                                                           string `json:"call_id"`
+	RecordID                                                                                         string `json:"record_id"`
+	Content                                                                                          []struct{ Type, ID, Name, Text string }
 }
 
 // client is a connection to a socket of the mount.

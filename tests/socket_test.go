@@ -205,8 +205,8 @@ func TestSocketCancel(t *testing.T) {
 	if f, _ := a.next(); f.Type != "error" || f.Code != "ENOENT" {
 		t.Errorf("a run of nobody's: %+v", f)
 	}
-	c.wantTypes("start, done cancelled", "op", "send", "id", "m1", "session", "s", "input", "long work")
-	if log := m.messages("s"); strings.Count(log, "\n") != 1 {
+	c.wantTypes("start, message, done cancelled", "op", "send", "id", "m1", "session", "s", "input", "long work")
+	if log := m.messages("s"); strings.Count(log, "\n") != 2 || strings.Contains(log, "late") {
 		t.Errorf("log: %s", log)
 	}
 	// An agent that goes away ends its runs.

@@ -18,7 +18,7 @@ func newResume() *cobra.Command {
 	var follow, asJSON bool
 	cmd := &cobra.Command{
 		Use: "resume AGENT", Short: "show an agent's session from a cursor on, over its socket",
-		Long: `Show the records of a session of AGENT, those behind --after only: a record's number, or the cursor that an earlier resume
+		Long: `Show the records of a session of AGENT, those behind --after only: a record's number or id, or the cursor that an earlier resume
 or send told of. A cursor stays good when the daemon is restarted. The session is --session, else the one that stands in
 --cwd, else the agent's current one.`,
 		Example: "  ctxfs resume coder\n  ctxfs resume coder --cwd /work/brewlog --follow\n  ctxfs resume coder --after 40 --json | jq -r .cursor", Args: exactArgs(1),
@@ -33,6 +33,7 @@ or send told of. A cursor stays good when the daemon is restarted. The session i
 				return err
 			}
 			defer s.close()
+			a.current(args[0], scope)
 			err = s.ask(map[string]any{"op": frames.Resume, "session": a.session, "scope": a.scope(scope), "share": a.share, "after": after, "follow": follow})
 			if err != nil {
 				return err
@@ -42,12 +43,23 @@ or send told of. A cursor stays good when the daemon is restarted. The session i
 	}
 	a.add(cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&scope, "scope", "", "private, shared (with --share), or temp (default private)")
+	fl.StringVar(&scope, "scope", "", "private, shared (--share, else the only share), or temp (default private)")
 	fl.StringVar(&cwd, "cwd", "", "take the session that stands in this directory of the agent's root")
-	fl.StringVar(&after, "after", "", "only what comes behind this cursor or record number")
+	fl.StringVar(&after, "after", "", "only what comes behind this cursor, record number or record id")
 	fl.BoolVarP(&follow, "follow", "f", false, "go on with what comes, until interrupted")
 	fl.BoolVar(&asJSON, "json", false, "print the frames as they come")
 	return cmd
+}
+
+// current chooses the agent's current session when none is named: clients read the index (Session ABI), and the daemon would
+// take the session default. Temporary sessions have no index, and which share counts when none is named, the daemon knows.
+func (a *agentFlags) current(agent, scope string) {
+	if a.session != "" || scope == frames.Temp || scope == frames.Shared && a.share == "" {
+		return
+	}
+	if p, err := a.agent(agent); err == nil { // else the agent has no session
+		a.session = value(p.sessions(), "index/current")
+	}
 }
 
 // byCWD takes the session that stands in cwd.

@@ -60,7 +60,7 @@ of stdin is a message, sent when the one before it is answered; a session of sco
 	a.addMount(cmd)
 	fl := cmd.Flags()
 	fl.StringVar(&a.session, "session", "", "session, made if it is not there (default: default)")
-	fl.StringVar(&scope, "scope", "", "private, shared (with --share), or temp, which ends with this command (default private)")
+	fl.StringVar(&scope, "scope", "", "private, shared (--share, else the only share), or temp, which ends with this command (default private)")
 	fl.StringVar(&cwd, "cwd", "", "directory in the agent's root that the session is to stand in")
 	fl.StringVar(&id, "id", "", "id of the message (default: a random one)")
 	fl.BoolVar(&eachLine, "each-line", false, "every line of stdin is a message of its own")

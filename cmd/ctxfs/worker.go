@@ -95,6 +95,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 		return err
 	}
 	store.Warm()
+	go hub.Recover()
 	end, err := m.serveMetrics(asked, store, fs, log)
 	if err != nil {
 		return err

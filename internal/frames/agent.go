@@ -20,7 +20,7 @@ func (r *Request) cursor(m members) error {
 		return err
 	}
 	if len(after) > MaxID {
-		return Refuse(EINVAL, "after is not a cursor")
+		return Refuse(EINVAL, "after is longer than %d bytes", MaxID)
 	}
 	r.After = after
 	if raw, ok := m["follow"]; ok && r.Op == Resume {
@@ -59,7 +59,7 @@ func (r *Request) agent(m members) (err error) {
 	return r.complete(m)
 }
 
-// complete tells whether an agent's frame has what its op needs.
+// complete checks that an agent's frame has what its op needs.
 func (r *Request) complete(m members) error {
 	switch r.Op {
 	case Delta:
@@ -79,6 +79,9 @@ func (r *Request) complete(m members) error {
 		}
 		if len(r.Content) == 0 || r.Content[0] != '"' && r.Content[0] != '[' {
 			return Refuse(EINVAL, "content is a string or a list of blocks")
+		}
+		if raw, ok := m["is_error"]; ok && json.Unmarshal(raw, &r.IsError) != nil {
+			return Refuse(EINVAL, "is_error is true or false")
 		}
 	case ToolCall:
 		if r.Name == "" {

@@ -19,7 +19,7 @@ type Block struct {
 
 // FromRecord makes the message frame of a record. ID, Run and Path are the caller's to fill in.
 func FromRecord(r *record.Record, cursor string) Reply {
-	m := Reply{Type: Message, N: r.N, Cursor: cursor, Role: r.Role, RecordID: r.ID}
+	m := Reply{Type: Message, N: r.N, Cursor: cursor, Role: r.Role, RecordID: r.ID, Incomplete: r.Incomplete}
 	if !r.Time.IsZero() {
 		m.CreatedAt = r.Time.Format("2006-01-02T15:04:05.999999999Z07:00")
 	}

@@ -17,7 +17,7 @@ const (
 	ENOENT    Code = "ENOENT"   // no such session, run, share or directory
 	ENOSPC    Code = "ENOSPC"
 	EDQUOT    Code = "EDQUOT"
-	ENOSYS    Code = "ENOSYS" // the op is not known
+	ENOSYS    Code = "ENOSYS" // the mount cannot do this
 )
 
 // Error is why a frame is refused.

@@ -18,10 +18,10 @@ func (r *Request) op(m members) error {
 		r.Op = op
 		return nil
 	}
-	return Refuse(ENOSYS, "op %.20q is not known", op)
+	return Refuse(EINVAL, "op %.20q is not known", op)
 }
 
-// OfAgent tells whether the op is one that an agent says about a run.
+// OfAgent reports whether an agent process sends the op about one of its runs.
 func (r *Request) OfAgent() bool {
 	switch r.Op {
 	case Delta, Message, ToolCall, Usage, Done, Fail:
@@ -32,7 +32,7 @@ func (r *Request) OfAgent() bool {
 
 func (r *Request) ids(m members) error {
 	if r.OfAgent() {
-		return r.runID(m)
+		return r.agentIDs(m)
 	}
 	if err := r.id(m, r.Op == Send || r.Op == Cancel); err != nil {
 		return err
@@ -42,6 +42,28 @@ func (r *Request) ids(m members) error {
 		if ok {
 			return r.runID(m)
 		}
+	}
+	return nil
+}
+
+// agentIDs reads the ids of an agent's frame: the run, and of a message or tool call its own id. Errors are answered under
+// the run.
+func (r *Request) agentIDs(m members) error {
+	if err := r.runID(m); err != nil || r.Op != Message && r.Op != ToolCall {
+		return err
+	}
+	for _, f := range []struct {
+		key string
+		to  *string
+	}{{"id", &r.ItemID}, {"tool_call_id", &r.CallID}} {
+		id, ok, err := m.text(f.key)
+		if err == nil && ok {
+			err = checkText(f.key, id)
+		}
+		if err != nil {
+			return err
+		}
+		*f.to = id
 	}
 	return nil
 }
@@ -82,7 +104,16 @@ func (r *Request) id(m members, needed bool) error {
 	return nil
 }
 
+// checkID checks an id that a client chooses. A slash is refused: an id may name a file in other programs of the Session ABI.
 func checkID(what, id string) error {
+	if strings.Contains(id, "/") {
+		return Refuse(EINVAL, "%s has a slash", what)
+	}
+	return checkText(what, id)
+}
+
+// checkText checks the length and the characters of an id. The ids of tool calls come from models and may have a slash.
+func checkText(what, id string) error {
 	if id == "" || len(id) > MaxID {
 		return Refuse(EINVAL, "%s is 1 to %d bytes", what, MaxID)
 	}
@@ -123,8 +154,8 @@ func (r *Request) scope(m members) error {
 			return Refuse(EINVAL, "share is for the scope shared")
 		}
 	case Shared:
-		if !isName(share) {
-			return Refuse(EINVAL, "the scope shared needs the name of a share in share, not %.20q", share)
+		if named && !isName(share) {
+			return Refuse(EINVAL, "share %.20q is not a name", share)
 		}
 		r.Share = share
 	default:

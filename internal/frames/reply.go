@@ -36,17 +36,19 @@ type Reply struct {
 	CWD     string  `json:"cwd,omitempty"`
 	Path    string  `json:"path,omitempty"` // of the session in the mount
 
-	N         int             `json:"n,omitempty"`      // a record's number
-	Cursor    string          `json:"cursor,omitempty"` // to resume after this
-	Role      string          `json:"role,omitempty"`
-	RecordID  string          `json:"record_id,omitempty"`
-	CreatedAt string          `json:"created_at,omitempty"`
-	Content   []Block         `json:"content,omitempty"`
-	Truncated bool            `json:"truncated,omitempty"` // Path has the whole
-	Text      string          `json:"text,omitempty"`
-	Name      string          `json:"name,omitempty"`
-	ToolInput json.RawMessage `json:"tool_input,omitempty"`
-	Input     string          `json:"input,omitempty"`
+	N          int             `json:"n,omitempty"`      // a record's number
+	Cursor     string          `json:"cursor,omitempty"` // to resume after this
+	Role       string          `json:"role,omitempty"`
+	RecordID   string          `json:"record_id,omitempty"`
+	CreatedAt  string          `json:"created_at,omitempty"`
+	Content    []Block         `json:"content,omitempty"`
+	Truncated  bool            `json:"truncated,omitempty"`  // Path has the whole
+	Incomplete bool            `json:"incomplete,omitempty"` // the run of the record ended before the answer did
+	Text       string          `json:"text,omitempty"`
+	CallID     string          `json:"call_id,omitempty"` // of a tool_call
+	Name       string          `json:"name,omitempty"`
+	ToolInput  json.RawMessage `json:"tool_input,omitempty"`
+	Input      string          `json:"input,omitempty"`
 
 	InputTokens  int64 `json:"input_tokens,omitempty"`
 	OutputTokens int64 `json:"output_tokens,omitempty"`

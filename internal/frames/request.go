@@ -37,7 +37,7 @@ const (
 	Temp    = "temp"
 )
 
-// DefaultSession is the session of a send that names none.
+// DefaultSession is the session of a request that names none.
 const DefaultSession = "default"
 
 // Request is a frame that was read. A field that the frame did not have is empty.
@@ -46,13 +46,16 @@ type Request struct {
 	ID      string // the request's; of the agents' ops: the run's
 	Session string
 	Scope   string // never empty
-	Share   string // which share, when Scope is Shared
+	Share   string // which share, when Scope is Shared; "": the frame does not say
 	CWD     string
 	Input   string
-	After   string // a cursor
+	After   string // a cursor, a record number or a record id
 	Follow  bool   // a resume goes on with what comes
 
 	Run     string // of the agents' ops, and of cancel where it has one
+	ItemID  string // of an agent's message or tool call: its own id
+	CallID  string // of an agent's message: the tool call that it answers
+	IsError bool   // of an agent's message: the tool failed
 	Text    string
 	HasText bool
 	Status  string

@@ -31,6 +31,8 @@ func TestParse(t *testing.T) {
 		{`{"op":"follow","id":"f"}`, Request{Op: Follow, ID: "f", Scope: Private, Follow: true}},
 		{`{"op":"cancel","id":"a","session":"s"}`, Request{Op: Cancel, ID: "a", Session: "s", Scope: Private}},
 		{`{"op":"cancel","id":"c","run":"r"}`, Request{Op: Cancel, ID: "c", Run: "r", Scope: Private}},
+		{`{"op":"send","id":"a","scope":"shared","input":"x"}`, Request{Op: Send, ID: "a", Scope: Shared, Input: "x"}},
+		{`{"op":"resume","after":"run-1.2"}`, Request{Op: Resume, Scope: Private, After: "run-1.2"}},
 		{`{"op":"ping"}`, Request{Op: Ping, Scope: Private}},
 		{`{"op":"serve","session":"s"}`, Request{Op: Serve, Session: "s", Scope: Private}},
 		{`{"op":"delta","run":"r","text":""}`, Request{Op: Delta, ID: "r", Run: "r", Scope: Private, HasText: true}},
@@ -38,7 +40,9 @@ func TestParse(t *testing.T) {
 		{`{"op":"error","run":"r","code":"EIO","message":"no"}`, Request{Op: Fail, ID: "r", Run: "r", Scope: Private, Code: "EIO", Text: "no"}},
 		{`{"op":"usage","run":"r","input_tokens":3,"output_tokens":4}`, Request{Op: Usage, ID: "r", Run: "r", Scope: Private, Tokens: [2]int64{3, 4}}},
 		{`{"op":"message","run":"r","role":"tool","content":"x"}`, Request{Op: Message, ID: "r", Run: "r", Scope: Private, Role: "tool", Content: json.RawMessage(`"x"`)}},
-		{`{"op":"tool_call","run":"r","name":"n","input":{"a":1}}`, Request{Op: ToolCall, ID: "r", Run: "r", Scope: Private, Name: "n", Content: json.RawMessage(`{"a":1}`)}},
+		{`{"op":"message","run":"r","id":"m","role":"tool","tool_call_id":"call/1","is_error":true,"content":"x"}`,
+			Request{Op: Message, ID: "r", Run: "r", Scope: Private, Role: "tool", ItemID: "m", CallID: "call/1", IsError: true, Content: json.RawMessage(`"x"`)}},
+		{`{"op":"tool_call","run":"r","id":"call/1","name":"n","input":{"a":1}}`, Request{Op: ToolCall, ID: "r", Run: "r", Scope: Private, Name: "n", ItemID: "call/1", Content: json.RawMessage(`{"a":1}`)}},
 	} {
 		got, err := Parse([]byte(c.line))
 		if err != nil || !reflect.DeepEqual(got, c.want) {
@@ -56,12 +60,12 @@ func TestParseRefuses(t *testing.T) {
 	}{
 		{"", EINVAL, "empty"}, {" \t\n", EINVAL, "empty"}, {"{}\n{}", EINVAL, "one line"}, {"[]", EINVAL, "object"}, {"null", EINVAL, "object"},
 		{"{", EINVAL, "JSON"}, {"{}x", EINVAL, "JSON"}, {"{\"op\":\"\xff\"}", EINVAL, "JSON"}, {"\x00", EINVAL, "object"}, {"{\x00}", EINVAL, "JSON"},
-		{`{}`, EINVAL, "op"}, {`{"op":1}`, EINVAL, "op"}, {`{"OP":"ping"}`, EINVAL, "op"}, {`{"op":"sing"}`, ENOSYS, "op"},
+		{`{}`, EINVAL, "op"}, {`{"op":1}`, EINVAL, "op"}, {`{"OP":"ping"}`, EINVAL, "op"}, {`{"op":"sing"}`, EINVAL, "op"},
 		{`{"op":"send","input":"x"}`, EINVAL, "id"}, {`{"op":"send","id":1,"input":"x"}`, EINVAL, "id"}, {`{"op":"send","id":"","input":"x"}`, EINVAL, "id"},
 		{`{"op":"send","id":"` + long + `","input":"x"}`, EINVAL, "id"}, {`{"op":"ping","id":"a\u0000"}`, EINVAL, "id"}, {`{"op":"cancel"}`, EINVAL, "id"},
 		{`{"op":"send","id":"a","session":"../x","input":"x"}`, EINVAL, "session"}, {`{"op":"send","id":"a","session":"index","input":"x"}`, EINVAL, "session"},
 		{`{"op":"send","id":"a","session":"","input":"x"}`, EINVAL, "session"}, {`{"op":"send","id":"a","session":"` + long + `","input":"x"}`, EINVAL, "session"},
-		{`{"op":"send","id":"a","scope":"public","input":"x"}`, EINVAL, "scope"}, {`{"op":"send","id":"a","scope":"shared","input":"x"}`, EINVAL, "share"},
+		{`{"op":"send","id":"a","scope":"public","input":"x"}`, EINVAL, "scope"}, {`{"op":"send","id":"a","scope":"shared","share":"","input":"x"}`, EINVAL, "share"},
 		{`{"op":"send","id":"a","scope":"shared","share":"../home","input":"x"}`, EINVAL, "share"}, {`{"op":"send","id":"a","share":"t","input":"x"}`, EINVAL, "share"},
 		{`{"op":"send","id":"a","cwd":"work","input":"x"}`, EINVAL, "cwd"}, {`{"op":"send","id":"a","cwd":"","input":"x"}`, EINVAL, "cwd"},
 		{`{"op":"send","id":"a","cwd":"/\u0000","input":"x"}`, EINVAL, "cwd"}, {`{"op":"send","id":"a","cwd":7,"input":"x"}`, EINVAL, "cwd"},
@@ -69,6 +73,9 @@ func TestParseRefuses(t *testing.T) {
 		{`{"op":"send","id":"a","input":"x\u0000y"}`, EINVAL, "NUL"},
 		{`{"op":"resume","after":{}}`, EINVAL, "after"}, {`{"op":"resume","after":"` + long + `"}`, EINVAL, "after"}, {`{"op":"resume","follow":"yes"}`, EINVAL, "follow"},
 		{`{"op":"delta","text":"x"}`, EINVAL, "run"}, {`{"op":"delta","run":"r"}`, EINVAL, "text"}, {`{"op":"done","run":"r","status":"fine"}`, EINVAL, "status"},
+		{`{"op":"send","id":"bad/id","input":"x"}`, EINVAL, "id"}, {`{"op":"cancel","id":"bad/id"}`, EINVAL, "id"}, {`{"op":"cancel","id":"c","run":"bad/id"}`, EINVAL, "run"},
+		{`{"op":"message","run":"r","id":7,"role":"tool","content":"x"}`, EINVAL, "id"}, {`{"op":"tool_call","run":"r","id":"","name":"n"}`, EINVAL, "id"},
+		{`{"op":"message","run":"r","role":"tool","is_error":1,"content":"x"}`, EINVAL, "is_error"},
 		{`{"op":"message","run":"r","content":"x"}`, EINVAL, "role"}, {`{"op":"message","run":"r","role":"tool","content":1}`, EINVAL, "content"},
 		{`{"op":"tool_call","run":"r"}`, EINVAL, "name"}, {`{"op":"usage","run":"r","input_tokens":"1"}`, EINVAL, "input_tokens"},
 		{`{"op":"send","id":"a","input":"` + strings.Repeat("x", MaxFrame) + `"}`, EMSGSIZE, "bytes"},
@@ -92,7 +99,7 @@ func TestOrderOfChecks(t *testing.T) {
 		{`{"op":"send","id":1,"session":1,"scope":1,"cwd":1,"input":1}`, "id"},
 		{`{"op":"send","id":"a","session":1,"scope":1,"cwd":1,"input":1}`, "session"},
 		{`{"op":"send","id":"a","session":"s","scope":1,"cwd":1,"input":1}`, "scope"},
-		{`{"op":"send","id":"a","session":"s","scope":"shared","cwd":1,"input":1}`, "share"},
+		{`{"op":"send","id":"a","session":"s","scope":"shared","share":1,"cwd":1,"input":1}`, "share"},
 		{`{"op":"send","id":"a","session":"s","scope":"temp","cwd":1,"input":1}`, "cwd"},
 		{`{"op":"send","id":"a","session":"s","scope":"temp","cwd":"/","input":1}`, "input"},
 	} {

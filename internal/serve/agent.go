@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"ctxfs/internal/frames"
 )
@@ -49,7 +51,7 @@ func (h *Hub) dispatch(r *run) {
 	}
 	took := a.addRun(r)
 	if took {
-		r.agent = a
+		r.agent, r.started, r.draft = a, true, r.newDraft()
 	}
 	p.mu.Unlock()
 	if !took {
@@ -120,7 +122,7 @@ func (c *conn) agentSays(q *frames.Request) error {
 	case frames.Message:
 		return r.message(q)
 	case frames.ToolCall:
-		r.tool(q)
+		return r.tool(q)
 	case frames.Usage:
 		r.usage(q)
 	case frames.Done:
@@ -155,6 +157,7 @@ func (r *run) delta(text string) {
 	}
 	defer p.mu.Unlock()
 	r.text = append(r.text, text...)
+	r.draft.write([]byte(text))
 	for _, piece := range frames.Pieces(text) {
 		p.emit(r, frames.Reply{Type: frames.Delta, Text: piece})
 	}
@@ -168,7 +171,11 @@ func (r *run) message(q *frames.Request) error {
 	if r.ended {
 		return nil
 	}
-	if err := p.put(line{Role: q.Role, Content: q.Content, CreatedAt: now(), Run: r.id}); err != nil {
+	l := line{ID: cmp.Or(q.ItemID, newID("msg-")), Role: q.Role, Content: q.Content, CreatedAt: now(), Run: r.id}
+	if q.Role == "tool" {
+		l.Name, l.IsError, l.ToolCallID = q.Name, q.IsError, r.answers(q)
+	}
+	if err := p.put(l); err != nil {
 		return err
 	}
 	m, err := p.last()
@@ -190,19 +197,60 @@ func (p *place) last() (frames.Reply, error) {
 	return p.message(p.ids.n, off, p.ids.off)
 }
 
-func (r *run) tool(q *frames.Request) {
-	r.place.mu.Lock()
-	f := frames.Reply{Type: frames.ToolCall, Name: q.Name}
-	if len(q.Content) < frames.MaxFrame/2 {
-		f.ToolInput = q.Content
+// answers returns the call that a tool's message answers: the one that it names, else the oldest call of the run that has no
+// result; place.mu is held. Results in blocks name their calls themselves.
+func (r *run) answers(q *frames.Request) string {
+	id := q.CallID
+	if id == "" && len(r.calls) > 0 && q.Content[0] == '"' {
+		id = r.calls[0]
 	}
-	r.place.emit(r, f)
-	r.place.mu.Unlock()
-	data := map[string]any{"run": r.id, "name": q.Name}
-	if len(q.Content) > 0 {
-		data["input"] = json.RawMessage(q.Content)
+	r.calls = slices.DeleteFunc(r.calls, func(c string) bool { return c == id })
+	return id
+}
+
+// toolUse is the block of a tool call in a record.
+type toolUse struct {
+	Type  string          `json:"type"`
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
+
+// tool records a tool call, and passes it on. Followers get the record and the frame, the sender the frame.
+func (r *run) tool(q *frames.Request) error {
+	id, input := cmp.Or(q.ItemID, newID("call-")), q.Content
+	if len(input) == 0 {
+		input = json.RawMessage("{}")
 	}
-	_ = r.place.j.Event("ctxfs.run.tool_call", data)
+	if sent, err := r.recordCall(id, q.Name, input); !sent {
+		return err
+	}
+	_ = r.place.j.Event("ctxfs.run.tool_call", map[string]any{"run": r.id, "call_id": id, "name": q.Name, "input": input})
+	return nil
+}
+
+// recordCall reports whether the call was recorded: it is not when the run has ended.
+func (r *run) recordCall(id, name string, input json.RawMessage) (bool, error) {
+	p := r.place
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.ended {
+		return false, nil
+	}
+	content, err := json.Marshal([]toolUse{{Type: "tool_use", ID: id, Name: name, Input: input}})
+	if err == nil {
+		err = p.put(line{ID: newID("msg-"), Role: "assistant", Content: content, CreatedAt: now(), Run: r.id})
+	}
+	if err != nil {
+		return false, err
+	}
+	r.calls = append(r.calls, id)
+	f := frames.Reply{Type: frames.ToolCall, CallID: id, Name: name}
+	if len(input) < frames.MaxFrame/2 {
+		f.ToolInput = input
+	}
+	p.emit(r, f)
+	return true, nil
 }
 
 func (r *run) usage(q *frames.Request) {

@@ -30,12 +30,13 @@ type Hub struct {
 	places map[placeKey]*place
 	temps  map[uint32]*temps  // by user
 	agents map[Target][]*conn // that serve; the newest is last
+	live   map[string]bool    // runs in progress that have a draft
 }
 
 // New makes a hub over a store.
 func New(store *session.Store, l Limits) *Hub {
 	return &Hub{store: store, limits: l, conns: map[*conn]bool{}, perUID: map[uint32]int{},
-		places: map[placeKey]*place{}, temps: map[uint32]*temps{}, agents: map[Target][]*conn{}}
+		places: map[placeKey]*place{}, temps: map[uint32]*temps{}, agents: map[Target][]*conn{}, live: map[string]bool{}}
 }
 
 // Serve takes connections from l, the socket of an agent or a model, until it is closed.

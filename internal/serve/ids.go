@@ -27,21 +27,34 @@ type ids struct {
 	lastOff int64 // where the newest one stands
 	byID    map[string]sent
 	answers map[string]answer
+	parts   map[string]part
 }
 
-func newIDs() *ids { return &ids{byID: map[string]sent{}, answers: map[string]answer{}} }
+// part is the newest incomplete answer of a run.
+type part struct {
+	answer
+	count int // incomplete answers of the run
+}
 
-// line is what of a record says that it came by a socket.
+func newIDs() *ids {
+	return &ids{byID: map[string]sent{}, answers: map[string]answer{}, parts: map[string]part{}}
+}
+
+// line is a record as the sockets write it.
 type line struct {
-	ID        string          `json:"id"`
-	Role      string          `json:"role"`
-	Content   json.RawMessage `json:"content"`
-	CreatedAt string          `json:"created_at"`
-	Run       string          `json:"run"`
-	Parent    string          `json:"parent_id,omitempty"` // of an answer: the id of what it answers
-	Status    string          `json:"status,omitempty"`    // of an answer, which ends its run
-	UID       *uint32         `json:"uid,omitempty"`       // of a message: who sent it
-	CWD       string          `json:"cwd,omitempty"`       // of a message: as it was sent
+	ID         string          `json:"id"`
+	Role       string          `json:"role"`
+	Name       string          `json:"name,omitempty"`         // of a tool's result: the tool
+	ToolCallID string          `json:"tool_call_id,omitempty"` // of a tool's result
+	IsError    bool            `json:"is_error,omitempty"`     // of a tool's result
+	Content    json.RawMessage `json:"content"`
+	CreatedAt  string          `json:"created_at"`
+	Run        string          `json:"run"`
+	Parent     string          `json:"parent_id,omitempty"`  // of an answer: the id of what it answers
+	Status     string          `json:"status,omitempty"`     // of an answer: how its run ended
+	Incomplete bool            `json:"incomplete,omitempty"` // of an answer: the run ended before the answer did
+	UID        *uint32         `json:"uid,omitempty"`        // of a message: who sent it
+	CWD        string          `json:"cwd,omitempty"`        // of a message: as it was sent
 }
 
 // catchUp reads what was appended since the last time.
@@ -66,6 +79,8 @@ func (x *ids) catchUp(j history) error {
 			if _, ok := x.byID[l.ID]; !ok { // the first one counts
 				x.byID[l.ID] = sent{n: x.n, off: off, end: end, run: l.Run}
 			}
+		case l.Role == "assistant" && l.Status != "" && l.Incomplete:
+			x.parts[l.Run] = part{answer{n: x.n, off: off, end: end}, x.parts[l.Run].count + 1}
 		case l.Role == "assistant" && l.Status != "":
 			x.answers[l.Run] = answer{n: x.n, off: off, end: end}
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -52,6 +53,8 @@ type place struct {
 
 	users int // that hold it open; protected by Hub.mu
 
+	recovered sync.Once // drafts of an earlier worker are recorded
+
 	mu    sync.Mutex // protects what is below. It is held over an append, so that an id is looked up and recorded in one step
 	ids   *ids
 	ended map[string]string // how runs without an answer ended, by run
@@ -68,14 +71,14 @@ func newPlace(h *Hub, k placeKey, j journal) *place {
 // keptPlaces is how many places stay known when nobody uses them: what their logs say about ids need not be read again.
 const keptPlaces = 256
 
-// open gives the session that a request names; who calls it closes it. A send makes what is not there yet.
+// open returns the session that a request names; the caller closes it. A send creates a missing session.
 func (h *Hub) open(c *conn, q *frames.Request) (*place, error) {
 	if q.Scope == frames.Temp {
 		return h.openTemp(c, q)
 	}
-	k := placeKey{target: c.target, scope: q.Scope, share: q.Share, session: q.Session}
-	if k.share == "" {
-		k.uid = c.peer.uid
+	k, err := c.key(q)
+	if err != nil {
+		return nil, err
 	}
 	by := session.Caller{UID: c.peer.uid, GID: c.peer.gid}
 	cont, err := h.store.Container(k.container())
@@ -85,30 +88,59 @@ func (h *Hub) open(c *conn, q *frames.Request) (*place, error) {
 	if err := h.admit(c.peer, k); err != nil {
 		return nil, err
 	}
-	if err := k.name(q, cont); err != nil {
-		return nil, err
-	}
 	x, err := h.find(c.peer, cont, q, k, by)
 	if err != nil {
 		return nil, err
 	}
-	return h.hold(k, x, by), nil
+	p := h.hold(k, x, by)
+	p.recover()
+	return p, nil
 }
 
-// name fills in the session's name: a send's default is fixed, the others take the agent's current session.
-func (k *placeKey) name(q *frames.Request, cont *session.Container) (err error) {
-	if k.session == "" && q.Op != frames.Send && q.Op != frames.Cancel {
-		if k.session, err = cont.Current(); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
+// key returns which session a request names. Without a name it is the session default (Session ABI).
+func (c *conn) key(q *frames.Request) (placeKey, error) {
+	k := placeKey{target: c.target, scope: q.Scope, share: q.Share, session: cmp.Or(q.Session, frames.DefaultSession)}
+	var err error
+	switch {
+	case q.Scope != frames.Shared:
+		k.uid = c.peer.uid
+	case q.Share == "":
+		k.share, err = c.hub.onlyShare(c.peer)
+	}
+	return k, err
+}
+
+// onlyShare returns the share of a request that names none (Session ABI: the scope is all that a request has): the share
+// default, else the only one that lets the peer in.
+func (h *Hub) onlyShare(p peer) (string, error) {
+	entries, err := h.store.Dir().ReadDir("shared")
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	var open []string
+	for _, e := range entries {
+		if e.IsDir() && h.may(p, path.Join("shared", e.Name()), unix.R_OK|unix.X_OK) == nil {
+			open = append(open, e.Name())
 		}
 	}
-	if k.session == "" {
-		k.session = frames.DefaultSession
+	slices.Sort(open)
+	switch {
+	case slices.Contains(open, defaultShare):
+		return defaultShare, nil
+	case len(open) == 1:
+		return open[0], nil
+	case len(open) == 0:
+		return "", frames.Refuse(frames.ENOENT, "there is no share for this user: ctxfs share create makes one")
 	}
-	return nil
+	return "", frames.Refuse(frames.EINVAL, "name a share in share: %s", strings.Join(open[:min(len(open), maxNamed)], ", "))
 }
 
-// admit tells whether the peer may use sessions there at all.
+const (
+	defaultShare = "default"
+	maxNamed     = 20 // shares that an error lists
+)
+
+// admit reports, by an error, that the peer may not use sessions there at all.
 func (h *Hub) admit(p peer, k placeKey) error {
 	if !h.store.System() && p.uid != h.store.Self() && p.uid != 0 {
 		return frames.Refuse(frames.EACCES, "this mount is another user's own")

@@ -1,39 +1,94 @@
 package serve
 
 import (
+	"cmp"
 	"errors"
+	"maps"
+	"slices"
 
 	"ctxfs/internal/frames"
 )
 
 // cancel ends a run of the session by the id of its send, or by its run.
 func (c *conn) cancel(q *frames.Request) error {
-	p, err := c.hub.open(c, q)
-	if err != nil {
-		return err
-	}
-	defer p.close()
-	r := p.runNamed(q)
+	r := c.runAnywhere(q)
 	if r == nil {
-		return frames.Refuse(frames.ENOENT, "session %s has no such run in progress", p.key.session)
+		p, err := c.hub.open(c, q)
+		if err != nil {
+			return err
+		}
+		defer p.close()
+		if r = p.runNamed(q); r == nil {
+			return frames.Refuse(frames.ENOENT, "session %s has no such run in progress", p.key.session)
+		}
 	}
 	r.stop()
 	c.answer(frames.Reply{Type: frames.Done, ID: q.ID, Run: r.id, Status: frames.StatusCancelled})
 	return nil
 }
 
-func (p *place) runNamed(q *frames.Request) *run {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if r := p.runs[q.ID]; r != nil && (q.Run == "" || q.Run == r.id) {
-		return r
+// runAnywhere finds the run of a cancel that names no session, in all sessions of the agent in which the peer may cancel. It
+// goes by the run's id alone: the id of a send is the session's.
+func (c *conn) runAnywhere(q *frames.Request) *run {
+	if q.Session != "" || q.Share != "" {
+		return nil
 	}
-	for _, r := range p.runs {
-		if r.id == q.Run || r.id == q.ID {
+	for _, p := range c.hub.inUse(c.target) {
+		if r := p.runByID(cmp.Or(q.Run, q.ID)); r != nil && c.mayCancel(p) {
 			return r
 		}
 	}
 	return nil
+}
+
+func (c *conn) mayCancel(p *place) bool {
+	if p.key.share == "" {
+		return p.key.uid == c.peer.uid
+	}
+	return c.hub.reach(c.peer, p, true) == nil
+}
+
+// inUse lists the places of a target that somebody uses.
+func (h *Hub) inUse(t Target) (list []*place) {
+	h.mu.Lock()
+	users := slices.Collect(maps.Values(h.temps))
+	for k, p := range h.places {
+		if k.target == t && p.users > 0 {
+			list = append(list, p)
+		}
+	}
+	h.mu.Unlock()
+	for _, u := range users {
+		u.mu.Lock()
+		for k, p := range u.places {
+			if k.target == t {
+				list = append(list, p)
+			}
+		}
+		u.mu.Unlock()
+	}
+	return list
+}
+
+func (p *place) runByID(id string) *run {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.runs {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func (p *place) runNamed(q *frames.Request) *run {
+	p.mu.Lock()
+	r := p.runs[q.ID]
+	p.mu.Unlock()
+	if r != nil && (q.Run == "" || q.Run == r.id) {
+		return r
+	}
+	return p.runByID(cmp.Or(q.Run, q.ID))
 }
 
 // resume sends the session's records from a cursor on, and with follow what comes after them.

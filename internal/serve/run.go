@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"encoding/json"
@@ -22,15 +23,18 @@ type run struct {
 	input, cwd string
 
 	// What is below is protected by place.mu.
-	agent *conn // who works on it; nil: nobody yet
-	text  []byte
-	ended bool
+	agent   *conn // the agent process; nil: none yet, or of an earlier worker
+	started bool  // an agent process works on it
+	text    []byte
+	draft   *draft   // nil: there is none
+	calls   []string // tool calls without a result, oldest first
+	ended   bool
 }
 
 // outcome is how a run ends.
 type outcome struct {
 	status string
-	text   string // of an ok run: the answer
+	text   string // the answer, or as much as there is of it; "": what was streamed, unless the run is ok
 	code   frames.Code
 	msg    string
 }
@@ -44,10 +48,11 @@ type sub struct {
 	waits  atomic.Int64      // bytes of text in events
 }
 
-func newRunID() string {
+// newID returns a random id: of a run, a message or a tool call.
+func newID(prefix string) string {
 	var b [12]byte
 	_, _ = rand.Read(b[:]) // never fails (crypto/rand)
-	return "run-" + hex.EncodeToString(b[:])
+	return prefix + hex.EncodeToString(b[:])
 }
 
 // tell passes a frame on to a listener.
@@ -103,7 +108,7 @@ func (p *place) put(l line) error {
 	return p.ids.catchUp(p.j)
 }
 
-// end ends the run, once: the answer is recorded and on disk before anybody is told.
+// end ends the run, once. The answer is durable before any frame tells of it.
 func (r *run) end(o outcome) {
 	p := r.place
 	p.mu.Lock()
@@ -113,11 +118,8 @@ func (r *run) end(o outcome) {
 	}
 	r.ended = true
 	delete(p.runs, r.send)
-	agent := r.agent
-	var recorded error
-	if o.status == frames.StatusOK && o.text != "" {
-		recorded = p.put(line{ID: r.id, Role: "assistant", Content: text(o.text), CreatedAt: now(), Run: r.id, Parent: r.send, Status: o.status})
-	}
+	agent, started := r.agent, r.started
+	recorded := r.record(o)
 	if recorded == nil {
 		p.ended[r.id] = o.status
 	}
@@ -133,10 +135,28 @@ func (r *run) end(o outcome) {
 	}
 	if agent != nil {
 		agent.dropRun(r)
+	}
+	if started {
 		r.note(o, n, last)
 	}
+	r.draft.end(recorded != nil)
 	r.tellEnd(o)
 	p.close()
+}
+
+// record appends the answer. What the agent had said of one that ended early is recorded too, marked as incomplete; it does
+// not count as the answer, and a later run of the same message has its own record. place.mu is held.
+func (r *run) record(o outcome) error {
+	said, l := o.text, line{ID: r.id, Role: "assistant", CreatedAt: now(), Run: r.id, Parent: r.send, Status: o.status}
+	if o.status != frames.StatusOK {
+		said = cmp.Or(said, string(r.text))
+		l.ID, l.Incomplete = fmt.Sprintf("%s.%d", r.id, r.place.ids.parts[r.id].count+1), true
+	}
+	if said == "" {
+		return nil
+	}
+	l.Content = text(said)
+	return r.place.put(l)
 }
 
 // begun keeps in events.jsonl which process works on which message: several agents may work on one session.

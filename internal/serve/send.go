@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 
 	"ctxfs/internal/frames"
@@ -40,9 +41,9 @@ func (c *conn) send(q *frames.Request) error {
 type taken struct {
 	sent
 	replay   bool
-	progress bool // the run was going on already, and the peer listens to it from now on
-	known    *answer
-	ended    string // how it ended, when it has no answer
+	progress bool    // the run was going on already, and the peer listens to it from now on
+	known    *answer // the answer, or an incomplete one
+	ended    string  // how it ended, when it has no answer
 }
 
 // take records the message unless it is there. For one that somebody has to work on it gives a new run.
@@ -62,7 +63,7 @@ func (p *place) take(c *conn, q *frames.Request) (taken, *run, error) {
 		}
 	} else {
 		uid := c.peer.uid
-		err := p.put(line{ID: q.ID, Role: "user", Content: text(q.Input), CreatedAt: now(), Run: newRunID(), UID: &uid, CWD: q.CWD})
+		err := p.put(line{ID: q.ID, Role: "user", Content: text(q.Input), CreatedAt: now(), Run: newID("run-"), UID: &uid, CWD: q.CWD})
 		if err != nil {
 			return taken{}, nil, err
 		}
@@ -110,6 +111,9 @@ func (p *place) route(c *conn, q *frames.Request, t taken) (taken, *run, error) 
 			return t, nil, err
 		}
 		if t.ended = p.ended[t.run]; t.ended == frames.StatusOK || t.ended == frames.StatusCancelled {
+			if a, ok := p.ids.parts[t.run]; ok {
+				t.known = &a.answer
+			}
 			return t, nil, nil
 		}
 	}
@@ -171,7 +175,7 @@ func (c *conn) answerSend(p *place, q *frames.Request, t taken, r *run) error {
 		return nil
 	}
 	defer c.done()
-	end := frames.Reply{Type: frames.Done, ID: q.ID, Run: t.run, Status: frames.StatusOK}
+	end := frames.Reply{Type: frames.Done, ID: q.ID, Run: t.run, Status: cmp.Or(t.ended, frames.StatusOK)}
 	if t.known != nil {
 		m, err := p.message(t.known.n, t.known.off, t.known.end)
 		if err != nil {
@@ -180,8 +184,6 @@ func (c *conn) answerSend(p *place, q *frames.Request, t taken, r *run) error {
 		m.ID, m.Run = q.ID, t.run
 		c.answer(m)
 		end.Cursor = m.Cursor
-	} else {
-		end.Status = t.ended
 	}
 	c.answer(end)
 	return nil

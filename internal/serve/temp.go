@@ -28,9 +28,9 @@ func (h *Hub) tempsOf(uid uint32) *temps {
 // openTemp gives a temporary session of the peer's. The connection whose send names it first makes it, and takes it
 // along when it ends.
 func (h *Hub) openTemp(c *conn, q *frames.Request) (*place, error) {
-	k := placeKey{target: c.target, scope: frames.Temp, uid: c.peer.uid, session: q.Session}
-	if k.session == "" {
-		k.session = frames.DefaultSession
+	k, err := c.key(q)
+	if err != nil {
+		return nil, err
 	}
 	if err := h.admit(c.peer, k); err != nil {
 		return nil, err
