@@ -34,6 +34,7 @@ func formats() [][2]string {
 
 // Every log imports through a mount, and its packs keep their budgets.
 func TestRealSessions(t *testing.T) {
+	notUnderRace(t)
 	data := sharedData(t, "data")
 	m := newMount(t)
 	for _, format := range formats() {

@@ -152,6 +152,7 @@ func TestQuota(t *testing.T) {
 // With --quota no user fills the disk, by whatever they write, and none takes all of its inodes: EDQUOT, to them alone, until they
 // delete something. Root has no limit.
 func TestOwnQuota(t *testing.T) {
+	notUnderRace(t)
 	testhost.Rare(t)
 	if os.Getuid() != 0 {
 		t.Skip("SKIP: only root can act as several users")

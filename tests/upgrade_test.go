@@ -289,6 +289,7 @@ func deleted(t *testing.T, pid int) (n int) {
 
 // However many files are open that were removed, a program can take the place of another.
 func TestUpgradeWithManyRemoved(t *testing.T) {
+	notUnderRace(t)
 	testhost.Rare(t)
 	m, _ := installed(t)
 	dir := m.session("s") + "/context/pinned/"
