@@ -18,9 +18,12 @@ import (
 //   - Reasoning is mostly encrypted: its block says so and holds the readable summary, if any; the encrypted bytes are
 //     left out. Reasoning that holds neither is skipped as empty.
 //   - turn_context is logged every turn: an event when it changed.
-//   - base_instructions are a message of role "system", once.
+//   - base_instructions are a message of role "system", once. They, the messages of role "developer" and <environment_context>,
+//     AGENTS.md and the like in the user's name are what Codex sends at every start: is_meta, of type "instructions".
 //   - compacted: see codex_compact.go.
-//   - A forked session replays its parent's history: it is kept, and the session_meta event and Report.ForkedFrom say so.
+//   - A forked session, or an agent that was spawned with the history, may replay its parent's history: the parent's
+//     session_meta follows its own. What is replayed is kept and marked ("replayed"). Newer versions only name the parent
+//     (Report.ForkedFrom).
 type codex struct {
 	w       *writer
 	model   string
@@ -32,6 +35,7 @@ type codex struct {
 	outputs map[string]bool // call_ids with an output, and ids of items that were written
 	held    []heldEvent     // event_msgs whose response_item may still come
 	began   bool            // a session_meta was seen
+	replays bool            // the parent's history is read, in a fork
 	items   map[string]func(source, object) (outcome, error)
 }
 
@@ -96,6 +100,8 @@ func (c *codex) meta(src source, p object) (outcome, error) {
 		c.w.rep.SessionID, c.w.rep.CWD = firstSet(p.str("id"), p.str("session_id")), p.str("cwd")
 		c.w.rep.ForkedFrom = p.str("forked_from_id")
 		c.w.rep.ClientVersion = p.str("cli_version")
+	} else if id := p.str("id"); id != "" && id == c.w.rep.ForkedFrom {
+		c.replays = true
 	}
 	c.began = true
 	base := firstSet(p.obj("base_instructions").str("text"), p.str("base_instructions"), p.str("instructions"))
@@ -110,16 +116,28 @@ func (c *codex) meta(src source, p object) (outcome, error) {
 	c.base[c.digest("system", base)] = true
 	m := c.start(src, object{})
 	m.id, m.role, m.content = c.w.newID(src.name("codex-")+".base_instructions", src), "system", []json.RawMessage{textBlock(base)}
+	m.meta, m.typ, m.replayed = true, instructions, c.replays
 	m.native.str("type", "base_instructions")
 	c.w.rep.MoreEvents++ // the event stands beside the message
 	return outcome{kind: asMessage}, c.w.message(m)
 }
 
 func (c *codex) turnContext(src source, p object) (outcome, error) {
-	c.turn = firstSet(p.str("turn_id"), c.turn)
+	c.begins(p.str("turn_id"))
 	c.model = firstSet(p.str("model"), c.model)
 	return c.onChange(src, p.without("turn_id"), &c.context)
 }
+
+// begins notes that a turn begins. In a fork, the first one that is younger than the fork ends what is replayed: ids are UUIDs
+// of version 7, which sort by time. Where they are not, nothing shows what is replayed.
+func (c *codex) begins(turn string) {
+	c.turn = firstSet(turn, c.turn)
+	if turn != "" && c.replays && (!isUUID7(turn) || !isUUID7(c.w.rep.SessionID) || turn > c.w.rep.SessionID) {
+		c.replays = false
+	}
+}
+
+func isUUID7(id string) bool { return len(id) == 36 && id[8] == '-' && id[14] == '7' }
 
 // onChange writes an event when data is not what it was.
 func (c *codex) onChange(src source, data object, last *[]byte) (outcome, error) {
@@ -170,7 +188,7 @@ func (c *codex) start(src source, p object) *message {
 
 // write writes a message, and lets go of the event_msgs that repeat it.
 func (c *codex) write(src source, p object, m *message) (outcome, error) {
-	m.id = c.w.newID(p.str("id"), src)
+	m.id, m.replayed = c.w.newID(p.str("id"), src), c.replays
 	if m.role == "assistant" {
 		m.model = c.model
 	}

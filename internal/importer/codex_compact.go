@@ -7,9 +7,9 @@ import (
 )
 
 // compacted takes the place where Codex replaced the history. Its message is the summary; replacement_history is what
-// the model goes on with, and mostly repeats messages that stand in the log already.
+// the model goes on with: messages that the log holds already, the summary again, and what Codex sends at every start.
 //
-// With a summary that can be read, or texts that did not occur before, it becomes a message of type "compaction".
+// With a summary that can be read, or words that did not occur before, it becomes a message of type "compaction".
 // Newer versions encrypt the summary. Then nothing readable replaces the history, and the message is only a note of
 // type "compaction_marker": a reader that drops what stands before a compaction must not do so here.
 func (c *codex) compacted(src source, p object) (outcome, error) {
@@ -56,7 +56,7 @@ func (c *codex) replacement(p object) replacement {
 			continue
 		}
 		r.messages++
-		fresh := c.fresh(o)
+		fresh := c.fresh(o, p.str("message"))
 		if len(fresh) == 0 {
 			r.known++
 		}
@@ -65,12 +65,16 @@ func (c *codex) replacement(p object) replacement {
 	return r
 }
 
-// fresh gives the texts of a message of the replacement_history that did not occur before.
-func (c *codex) fresh(o object) []string {
+// fresh lists the texts of a message of the replacement_history that neither occurred before nor are the summary, without
+// what Codex itself wrote.
+func (c *codex) fresh(o object, summary string) []string {
+	if oneOf(o.str("role"), "developer", "system") {
+		return nil
+	}
 	var texts []string
 	for _, raw := range elements(o.get("content")) {
 		t := parseObject(raw).str("text")
-		if strings.TrimSpace(t) != "" && !c.texts[c.digest(o.str("role"), t)] {
+		if s := strings.TrimSpace(t); s != "" && s != strings.TrimSpace(summary) && codexWrapper(t) == "" && !c.texts[c.digest(o.str("role"), t)] {
 			texts = append(texts, t)
 		}
 	}

@@ -71,7 +71,7 @@ func (c *codex) boundary(src source, typ string, data object) (outcome, error) {
 		return outcome{}, err
 	}
 	if typ == "task_started" {
-		c.turn = firstSet(data.str("turn_id"), c.turn)
+		c.begins(data.str("turn_id"))
 	}
 	if last := data.str("last_agent_message"); last != "" && c.texts[c.digest("assistant", last)] {
 		c.w.rep.Omitted["last_agent_message"]++

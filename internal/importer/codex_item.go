@@ -16,29 +16,64 @@ func (c *codex) message(src source, p object) (outcome, error) {
 	if len(m.content) == 0 {
 		return skip("empty"), nil
 	}
-	m.meta = m.role == "user" && codexMeta(m.content)
+	if kind := c.wrote(p, m); kind != "" {
+		m.meta = true
+		if kind == instructions {
+			m.typ = kind
+		}
+	}
 	return c.write(src, p, m)
 }
 
-// codexMeta tells whether a user's message holds nothing but what Codex wrote in the user's name.
-func codexMeta(content []json.RawMessage) bool {
-	for _, raw := range content {
+// note is what Codex tells the model on an occasion, in the user's name: a turn that was broken off, a skill that was called.
+const note = "note"
+
+// wrote reports what m is when Codex wrote all of it: instructions or a note; "" when its speaker wrote some of it.
+func (c *codex) wrote(p object, m *message) string {
+	switch m.role {
+	case "developer", "system":
+		return instructions
+	case "user":
+	default:
+		return ""
+	}
+	origins := elements(p.obj("internal_chat_message_metadata_passthrough").get("content_item_metadata"))
+	kind := instructions
+	for i, raw := range m.content {
 		b := parseObject(raw)
-		if b.str("type") != "text" || !codexMetaText(strings.TrimSpace(b.str("text"))) {
-			return false
+		k := codexWrapper(b.str("text"))
+		if i < len(origins) {
+			switch parseObject(origins[i]).obj("provenance").str("type") {
+			case "":
+			case "user":
+				k = ""
+			default:
+				k = firstSet(k, instructions)
+			}
+		}
+		if b.str("type") != "text" || k == "" {
+			return ""
+		}
+		if k == note {
+			kind = note
 		}
 	}
-	return true
+	return kind
 }
 
-func codexMetaText(s string) bool {
-	for _, start := range []string{"<environment_context>", "<user_instructions>", "# AGENTS.md instructions", "<INSTRUCTIONS>",
-		"<skill>", "<turn_aborted>", "<subagent_notification>", "<user_shell_command>"} {
-		if strings.HasPrefix(s, start) {
-			return true
+// codexWrapper reports what a text is that Codex writes in the user's name, going by how it starts: instructions, a note, or "".
+func codexWrapper(s string) string {
+	s = strings.TrimSpace(s)
+	for _, w := range []struct{ start, kind string }{
+		{"<environment_context>", instructions}, {"<user_instructions>", instructions}, {"# AGENTS.md instructions", instructions},
+		{"<INSTRUCTIONS>", instructions}, {"<permissions instructions>", instructions}, {"<skills_instructions>", instructions},
+		{"<skill>", note}, {"<turn_aborted>", note}, {"<subagent_notification>", note}, {"<user_shell_command>", note},
+	} {
+		if strings.HasPrefix(s, w.start) {
+			return w.kind
 		}
 	}
-	return false
+	return ""
 }
 
 // reasoning takes the model's thinking, of which at most a summary can be read.

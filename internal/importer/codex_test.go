@@ -122,6 +122,10 @@ func TestCodexCompaction(t *testing.T) {
 		{`{"message":""}`, "compaction_marker", ""},
 		{`{"message":"","replacement_history":[` + q + `,{"type":"compaction","encrypted_content":"x"}]}`, "compaction_marker", ""},
 		{`{"message":"","replacement_history":[` + strings.Replace(q, `"q"`, `"new"`, 1) + `]}`, "compaction", "new"},
+		{`{"message":"sum\n","replacement_history":[` + q + `,` + strings.Replace(q, `"q"`, `"sum"`, 1) + `]}`, "compaction", "sum\n"},
+		{`{"message":"sum","replacement_history":[{"type":"message","role":"developer","content":[{"type":"input_text","text":"<permissions instructions>none"}]},` +
+			strings.Replace(q, `"q"`, `"<environment_context>at noon"`, 1) + `]}`, "compaction", "sum"},
+		{`{"message":"","replacement_history":[` + strings.Replace(q, `"q"`, `"<environment_context>at noon"`, 1) + `]}`, "compaction_marker", ""},
 	} {
 		sink, rep := importText(t, Codex, item(q)+codexLine("compacted", c.payload))
 		r := parsed(t, sink)[1]
@@ -140,17 +144,67 @@ func TestCodexMeta(t *testing.T) {
 		}
 		return item(`{"type":"message","role":"user","content":[` + strings.Join(parts, ",") + `]}`)
 	}
-	for log, want := range map[string]bool{
-		text("why?"): true,
-		text("# AGENTS.md instructions for /x", "<environment_context>"): false,
-		text("<environment_context>", "and why?"):                        true,
-		text("<user_instructions>be brief</user_instructions>"):          false,
-		text("<turn_aborted>\nx"):                                        false,
-		text("<button> has no label"):                                    true,
+	from := func(origin, s string) string {
+		return item(fmt.Sprintf(`{"type":"message","role":"user","content":[{"type":"input_text","text":%q}],"internal_chat_message_metadata_passthrough":{"content_item_metadata":[{"provenance":{"type":%q}}]}}`, s, origin))
+	}
+	for log, want := range map[string]string{
+		text("why?"): "user",
+		text("# AGENTS.md instructions for /x", "<environment_context>"): "instructions",
+		text("<environment_context>", "and why?"):                        "user",
+		text("<user_instructions>be brief</user_instructions>"):          "instructions",
+		text("<turn_aborted>\nx"):                                        "note",
+		text("<environment_context>", "<turn_aborted>"):                  "note",
+		text("<button> has no label"):                                    "user",
+		from("user", "<environment_context> is what?"):                   "user",
+		from("harness", "a new kind of wrapper"):                         "instructions",
+		item(`{"type":"message","role":"developer","content":[{"type":"input_text","text":"<skills_instructions>"}]}`): "instructions",
+		codexLine("session_meta", `{"id":"i","base_instructions":{"text":"You are careful."}}`):                        "instructions",
 	} {
 		sink, _ := importText(t, Codex, log)
-		if r := parsed(t, sink)[0]; r.IsUser() != want {
-			t.Errorf("%s: user %v", log, r.IsUser())
+		got := "note"
+		switch r := parsed(t, sink)[0]; {
+		case r.IsUser():
+			got = "user"
+		case r.IsInstructions():
+			got = "instructions"
+		case !r.Meta:
+			got = r.Role
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", log, got, want)
+		}
+	}
+}
+
+// TestCodexFork tells what a fork replays of its parent from what it says itself.
+func TestCodexFork(t *testing.T) {
+	const parent, fork = "01a20370-0000-7000-8000-000000000000", "01a20374-0000-7000-8000-000000000000"
+	meta := func(id, from string) string {
+		return codexLine("session_meta", fmt.Sprintf(`{"id":%q,"forked_from_id":%q}`, id, from))
+	}
+	turn := func(id, words string) string {
+		return told(`{"type":"task_started","turn_id":"`+id+`"}`) + item(`{"type":"message","role":"user","content":[{"type":"input_text","text":"`+words+`"}]}`) +
+			item(`{"type":"message","role":"assistant","content":[{"type":"output_text","text":"`+words+`!"}]}`) + told(`{"type":"task_complete","turn_id":"`+id+`"}`)
+	}
+	older, younger := turn("01a20371-0000-7000-8000-000000000000", "first"), turn("01a20375-0000-7000-8000-000000000000", "then")
+	for _, c := range []struct{ name, log, want, title string }{
+		{"a fork with its parent's history", meta(fork, parent) + meta(parent, "") + older + younger, "first* first!* then then!", "then"},
+		{"a fork without it", meta(fork, parent) + younger, "then then!", "then"},
+		{"nothing said yet", meta(fork, parent) + meta(parent, "") + older, "first* first!*", "first"},
+		{"ids that do not sort by time", meta("b", "a") + meta("a", "") + turn("1", "first") + turn("2", "then"), "first first! then then!", "first"},
+		{"no fork", meta(fork, "") + younger, "then then!", "then"},
+	} {
+		sink, rep := importText(t, Codex, c.log)
+		var got []string
+		for _, r := range parsed(t, sink) {
+			s := r.Words()
+			if r.Replayed {
+				s += "*"
+			}
+			got = append(got, s)
+		}
+		if strings.Join(got, " ") != c.want || rep.Title != c.title {
+			t.Errorf("%s: %v, %q", c.name, got, rep.Title)
 		}
 	}
 }

@@ -17,6 +17,7 @@ type message struct {
 	usage     json.RawMessage
 	sidechain bool
 	meta      bool
+	replayed  bool // of the session that this one was forked from
 	typ       string
 	native    builder
 }
@@ -35,7 +36,7 @@ func (w *writer) message(m *message) error {
 			return err
 		}
 		said := "[a message of " + strconv.Itoa(len(line)) + " bytes, more than a record holds: " + parseObject(ref).str("ref") + "]"
-		m = &message{id: m.id, role: m.role, created: m.created, parent: m.parent, sidechain: m.sidechain, meta: m.meta, typ: m.typ,
+		m = &message{id: m.id, role: m.role, created: m.created, parent: m.parent, sidechain: m.sidechain, meta: m.meta, replayed: m.replayed, typ: m.typ,
 			content: []json.RawMessage{textBlock(said)}, native: placed(line)}
 		m.native.raw("too_large", ref)
 		line = m.line()
@@ -58,6 +59,7 @@ func (m *message) line() []byte {
 	l.raw("usage", m.usage)
 	l.yes("sidechain", m.sidechain)
 	l.yes("is_meta", m.meta)
+	l.yes("replayed", m.replayed)
 	l.str("type", m.typ)
 	l.raw("native", m.native.end())
 	return compact(l.end())
@@ -76,8 +78,8 @@ func (w *writer) look(m *message) {
 		case "tool_result":
 			w.mark(b.str("tool_use_id"), 2)
 		case "text":
-			if w.says == "" && m.role == "user" && !m.meta && !m.sidechain && m.typ == "" {
-				w.says = title(b.str("text"))
+			if (w.says == "" || w.fork && !m.replayed) && m.role == "user" && !m.meta && !m.sidechain && m.typ == "" {
+				w.says, w.fork = title(b.str("text")), m.replayed
 			}
 		}
 	}

@@ -32,6 +32,7 @@ type writer struct {
 	used map[string]bool  // ids of written messages
 	tool map[string]uint8 // call ids: bit 0 called, bit 1 answered
 	says string           // the user's first words
+	fork bool             // they are of the session that this one was forked from
 	most int              // bytes of a line that is written
 }
 

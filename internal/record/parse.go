@@ -63,6 +63,7 @@ func fields(r *Record, top object) {
 	r.Sidechain = isTrue(top.get("sidechain")) || isTrue(top.get("isSidechain"))
 	r.Meta = isTrue(top.get("is_meta")) || isTrue(top.get("isMeta"))
 	r.Incomplete = isTrue(top.get("incomplete"))
+	r.Replayed = isTrue(top.get("replayed"))
 	if v := top.get("visibility"); len(v) > 0 && v[0] == '[' {
 		r.Visibility = []string{}
 		elements(v, func(val []byte) bool {

@@ -26,6 +26,8 @@ type Record struct {
 	Meta bool
 	// Incomplete marks an answer that ended early: its run failed, was cancelled or broke off ("incomplete").
 	Incomplete bool
+	// Replayed marks a record that a forked session repeats from its parent ("replayed").
+	Replayed bool
 	// Visibility lists the targets that may see the record, where its writer said so ("visibility": Agent Context's words:
 	// model, tool, user, reviewer, ...); nil: all.
 	Visibility []string
@@ -56,6 +58,10 @@ type Block struct {
 	Bytes     int    // Image: size of the decoded data, 0 when unknown
 	Ref       string // Image: where the data is (a blob id, a path or a URL), empty when inline
 }
+
+// IsInstructions reports whether r is what a program sends to the model at the start of every session: its prompt, its tools'
+// manuals, AGENTS.md, the state of the machine ("is_meta" and the type "instructions").
+func (r *Record) IsInstructions() bool { return r.Meta && r.Type == "instructions" }
 
 // IsUser tells whether r is words from the person or program that the agent serves: not a tool's result in a
 // user's record, not a runtime's own note.
