@@ -38,7 +38,7 @@ func effects() []string { return []string{"allow", "deny", "require_approval", "
 // Kinds lists what visibility can be said of: the kinds of a pack's items, and thinking.
 func Kinds() []string {
 	return []string{"system", "summary", "facts", "decisions", "todo", "refs", "child_result", "recent_messages", "recalled_messages", "pinned_ref", "tool_output_part",
-		"messages", "missing", "error", pack.KindThinking}
+		"messages", "missing", "error", pack.KindThinking, pack.KindInstructions}
 }
 
 // ParsePolicy reads policy.json: one object.

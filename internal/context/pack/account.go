@@ -39,12 +39,15 @@ func (b *builder) coveredRanges() []swap.Range {
 		b.omitRange(r, Scores{}, outInvalid)
 		out = append(out, r)
 	}
-	out = append(out, b.hiddenRanges()...)
+	out = append(out, b.hiddenRanges(b.w.hidden[b.in.target()])...)
+	if b.flow.noStartup {
+		out = append(out, b.hiddenRanges(b.w.startup)...)
+	}
 	for i, m := range b.missed {
 		if i == maxMissed {
 			break
 		}
-		if !b.has(m.n) && !b.w.isBad(m.n) && !b.w.isHidden(m.n, b.in.target()) {
+		if !b.has(m.n) && !b.w.skips(m.n, b.flow.noStartup) && !b.w.isHidden(m.n, b.in.target()) {
 			r := swap.Range{A: m.n, B: m.n}
 			b.omitRange(r, Scores{Relevance: m.score}, outBudget)
 			out = append(out, r)
@@ -54,10 +57,10 @@ func (b *builder) coveredRanges() []swap.Range {
 	return out
 }
 
-// hiddenRanges lists the records that are kept from the target.
-func (b *builder) hiddenRanges() []swap.Range {
+// hiddenRanges adds a row for each run of records that are kept from the target.
+func (b *builder) hiddenRanges(records []uint32) []swap.Range {
 	var out []swap.Range
-	for _, n := range b.w.hidden[b.in.target()] {
+	for _, n := range records {
 		if k := len(out) - 1; k >= 0 && out[k].B == int(n)-1 {
 			out[k].B++
 		} else {

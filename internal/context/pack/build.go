@@ -107,7 +107,7 @@ func (w *Workset) try(in Input, lim int, cache map[int]*record.Record) (*Pack, e
 	b.full = max(in.Budget-in.Reserve, 0)
 	b.limits = limitsOf(b.full)
 	b.flow = flow{w: w, h: in.History, limit: b.limitOf, stand: b.standIn, in: b.has, cache: cache, query: in.Query, whole: map[dedup.Place]string{},
-		target: in.target(), noThinking: !in.sees(KindThinking)}
+		target: in.target(), noThinking: !in.sees(KindThinking), noStartup: !in.sees(KindInstructions)}
 	room := lim - b.header()
 	fixed := b.place(b.fixedDocs(), room-min(room/3, 400))
 	b.open = b.full - fixed

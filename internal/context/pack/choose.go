@@ -50,7 +50,7 @@ func (b *builder) choose(room int) error {
 	b.userLimit = max(room/3/max(b.blocks(b.user), 1)-cutMarker, 8)
 	m := w.measure(b.limits.big)
 	total := m.upTo(w, n)
-	if w.holdsAll(room-b.userCost(b.user), b.limits.big) {
+	if w.holdsAll(room-b.userCost(b.user), b.limits.big, b.flow.noStartup) {
 		b.start, b.whole = 1, true
 		return nil
 	}
@@ -144,7 +144,7 @@ func (b *builder) recall(room int) (used int, err error) {
 
 // take puts record n and its partners in when they fit, and gives what they take.
 func (b *builder) take(n int, rel float64, room int) int {
-	if b.has(n) || b.isTask(n) || b.w.isBad(n) {
+	if b.has(n) || b.isTask(n) || b.w.skips(n, b.flow.noStartup) {
 		return 0
 	}
 	group := b.group(n)

@@ -243,13 +243,21 @@ func (w *Workset) cost(n, limit int) int {
 	return sum
 }
 
-// holdsAll tells whether the whole log fits into room, with at most limit tokens for a block.
-func (w *Workset) holdsAll(room, limit int) bool {
-	if w.measure(limit).upTo(w, w.Len()) > 2*room {
+// holdsAll reports whether all records that are not skipped fit into room, with at most limit tokens for a block.
+func (w *Workset) holdsAll(room, limit int, noStartup bool) bool {
+	guess := w.measure(limit).upTo(w, w.Len())
+	if noStartup {
+		for _, n := range w.startup {
+			guess -= w.guessedCost(int(n), limit)
+		}
+	}
+	if guess > 2*room {
 		return false // no guess is so far off
 	}
 	for n := 1; n <= w.Len() && room >= 0; n++ {
-		room -= w.cost(n, limit)
+		if !w.skips(n, noStartup) {
+			room -= w.cost(n, limit)
+		}
 	}
 	return room >= 0
 }

@@ -23,6 +23,7 @@ type flow struct {
 	last       time.Time              // of the record shown last
 	target     string                 // whom it is for
 	noThinking bool                   // who must not see reasoning
+	noStartup  bool                   // nor instructions
 	whole      map[dedup.Place]string // tool outputs that were written whole, as they were; nil: of no use
 }
 
@@ -54,7 +55,7 @@ func (f *flow) load(n int) (*record.Record, error) {
 // record writes record n.
 func (f *flow) record(n int) (shownRecord, error) {
 	s := shownRecord{n: n}
-	if f.w.isBad(n) {
+	if f.w.skips(n, f.noStartup) {
 		return s, nil
 	}
 	r, err := f.load(n)

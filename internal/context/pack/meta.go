@@ -12,8 +12,10 @@ type meta struct {
 	flags uint8
 }
 
-// flagBad marks a line that is not a JSON object.
-const flagBad = 1
+const (
+	flagBad          = 1 << iota // the line is not a JSON object
+	flagInstructions             // record.IsInstructions
+)
 
 // blockMeta is a block's kind (high 4 bits) and its tokens when shown whole, guessed or exact.
 type blockMeta uint32

@@ -20,18 +20,24 @@ func Targets() []string { return []string{TargetModel, TargetTool, TargetReviewe
 // KindThinking is what Visibility calls reasoning, which is no kind of item by itself.
 const KindThinking = "thinking"
 
+// KindInstructions is what a program sends to the model at the start of every session. Whoever gets the pack sends their own.
+const KindInstructions = "instructions"
+
 // Visibility says which targets may see a kind of item (system, summary, ..., and thinking); a kind that is not in it is seen
 // as by default.
 type Visibility map[string][]string
 
 // Of lists the targets that may see a kind. By default reasoning and what is pinned as system text are between the model and
-// whoever reviews it; all else is for everybody.
+// the reviewer, instructions are for the reviewer; all else is for everybody.
 func (v Visibility) Of(kind string) []string {
 	if list, ok := v[kind]; ok {
 		return list
 	}
-	if kind == kindSystem || kind == KindThinking {
+	switch kind {
+	case kindSystem, KindThinking:
 		return []string{TargetModel, TargetReviewer}
+	case KindInstructions:
+		return []string{TargetReviewer}
 	}
 	return Targets()
 }
@@ -72,6 +78,11 @@ func (w *Workset) hidesAny(upTo int, target string) bool {
 // keeps tells whether block i of r is kept from the target.
 func (f *flow) keeps(r *record.Record, i int) bool {
 	return f.w.isHidden(r.N, f.target) || r.Blocks[i].Kind == record.Thinking && f.noThinking
+}
+
+// skips reports whether record n is in no pack: it could not be read, or is instructions and the target sees none.
+func (w *Workset) skips(n int, noStartup bool) bool {
+	return w.isBad(n) || noStartup && w.metas[n-1].flags&flagInstructions != 0
 }
 
 // Compactions lists the records that stand, by a runtime's own word, for all before them.

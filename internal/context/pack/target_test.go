@@ -56,6 +56,41 @@ func TestTargets(t *testing.T) {
 	}
 }
 
+// What a program sends at the start of every session is in no pack but a reviewer's, takes no room, and is accounted for.
+func TestInstructions(t *testing.T) {
+	prompt := strings.Repeat("You are a careful agent of the harness. ", 300)
+	sent := func(role, s string) msg { return msg{"role": role, "content": s, "is_meta": true, "type": "instructions"} }
+	log := logOf(t, sent("system", prompt), sent("user", "<environment_context>"+prompt), text("user", "Fix the parser."), text("assistant", "Done: one line of parse.go."),
+		sent("developer", "harness again"), text("user", "And the lexer?"))
+	w, h := fold(t, log)
+	for _, c := range []struct {
+		target string
+		policy Visibility
+		budget int
+		sees   bool
+	}{
+		{"", nil, 400, false}, {"", nil, 2000, false}, {"", nil, 40_000, false}, {TargetUser, nil, 40_000, false},
+		{TargetReviewer, nil, 40_000, true}, {"", Visibility{KindInstructions: {TargetModel}}, 40_000, true},
+	} {
+		p, err := w.Build(Input{Session: "s", Agent: "a", Budget: c.budget, History: h, Target: c.target, Visibility: c.policy, Query: "harness"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(p.Markdown, []byte("harness")) != c.sees || !bytes.Contains(p.Markdown, []byte("Done: one line")) || !bytes.Contains(p.Markdown, []byte("the lexer?")) {
+			t.Errorf("%+v:\n%.2000s", c, p.Markdown)
+		}
+		var out []string
+		for _, o := range p.Omitted {
+			if o.Reason == outHidden {
+				out = append(out, o.Range+" "+o.Path)
+			}
+		}
+		if got := strings.Join(out, ", "); !c.sees && got != "1-2 context/swap/open/messages:1-2, 5 context/swap/open/messages:5" || c.sees && got != "" {
+			t.Errorf("%+v: left out are %q", c, got)
+		}
+	}
+}
+
 // mask is a rule for tests: words that start with sk-.
 func mask(s string) (string, []Masked) {
 	words := strings.SplitAfter(s, " ")

@@ -63,6 +63,7 @@ type Workset struct {
 	clean    bits                  // records that were searched and hold no secret
 	secrets  map[int][]Masked      // those of others that packs came to
 	hidden   map[string][]uint32   // records that are kept from a target
+	startup  []uint32              // records that are instructions
 }
 
 // badLine is a line that could not be parsed.
@@ -87,6 +88,10 @@ func (w *Workset) Tokens() int { return w.tokens }
 func (w *Workset) Add(r record.Record, raw []byte) {
 	m := w.begin(raw)
 	w.limit(&r)
+	if r.IsInstructions() {
+		m.flags |= flagInstructions
+		w.startup = append(w.startup, uint32(r.N))
+	}
 	if r.IsUser() {
 		w.users = append(w.users, uint32(r.N))
 	}
