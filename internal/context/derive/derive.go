@@ -30,6 +30,7 @@ type State struct {
 	decisions []saying
 	seen      map[uint64]bool // sayings that stand in facts or decisions
 	todos     []todoList
+	parents   bool // the last of todos is of the session that this one was forked from
 	tasks     []taskChange
 	made      int               // tasks made so far
 	making    map[string]int    // calls that make a task -> its change, until their results come
@@ -57,6 +58,7 @@ func (s *State) Add(r *record.Record) {
 	if r.Sidechain {
 		return
 	}
+	s.fork(r)
 	switch {
 	case r.IsUser():
 		s.listen(r.N, r.Words(), userSays)

@@ -70,6 +70,20 @@ func callAs(id, name, input string) record.Record {
 	return r
 }
 
+// The plan that a fork replays of its parent is in force until the fork goes on by itself.
+func TestTodoOfAFork(t *testing.T) {
+	plan := call("update_plan", `{"plan":[{"step":"of the parent","status":"in_progress"}]}`)
+	plan.Replayed = true
+	note := record.Record{Role: "user", Meta: true}
+	own := call("update_plan", `{"plan":[{"step":"of the fork","status":"pending"}]}`)
+	s := fold(plan, note, say("user", "Try another way."), own, say("user", "Go on."))
+	for upTo, want := range map[int]string{1: "of the parent", 2: "of the parent", 3: "", 4: "of the fork", 5: "of the fork"} {
+		if got := string(s.Todo(upTo)); want == "" && got != "" || !strings.Contains(got, want) {
+			t.Errorf("as of %d: %q, want %q", upTo, got, want)
+		}
+	}
+}
+
 func TestTodoOfTasks(t *testing.T) {
 	s := fold(callAs("a", "TaskCreate", `{"subject":"one","activeForm":"doing one"}`), callAs("b", "TaskCreate", `{"subject":"two"}`),
 		result("b", "Task #7 created successfully: two"), result("a", "Task #6 created successfully: one"),

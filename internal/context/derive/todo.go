@@ -42,6 +42,21 @@ func (s *State) todo(n int, b *record.Block) {
 	for _, t := range in.Plan {
 		l.items = append(l.items, todoItem{t.Step, t.Status, n})
 	}
+	s.keep(l)
+}
+
+// fork ends the plan of the session that this one was forked from: once the fork goes on by itself, nothing in its log will
+// ever finish that plan.
+func (s *State) fork(r *record.Record) {
+	before := len(s.todos) > 0 && s.parents
+	s.parents = r.Replayed || r.Meta && before
+	if before && !s.parents {
+		s.keep(todoList{n: r.N})
+	}
+}
+
+// keep adds a state of the list; the oldest is dropped beyond keptLists.
+func (s *State) keep(l todoList) {
 	if len(s.todos) == keptLists {
 		s.todos = append(s.todos[:0], s.todos[1:]...)
 	}
