@@ -54,7 +54,7 @@ func host(root *cobra.Command, store string) (doctor.Host, error) {
 		return doctor.Host{}, err
 	}
 	others, _ := strconv.ParseBool(lookup(files, "mount", "allow-other", "").Value) // what is no bool is wrong
-	return doctor.Host{Version: version, Stores: []string{abs}, AllowOther: others, Settings: wrong, UID: os.Geteuid()}, nil
+	return doctor.Host{Version: version, Stores: []string{abs}, AllowOther: others, Settings: wrong, Systemd: exists("/run/systemd/system"), UID: os.Geteuid()}, nil
 }
 
 func showFindings(cmd *cobra.Command, list []doctor.Finding, asJSON bool) error {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"ctxfs/internal/cas"
+	"ctxfs/internal/flock"
 	"ctxfs/internal/importer"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
@@ -156,13 +157,20 @@ func watchState(store, point string) (string, error) {
 	return file, os.MkdirAll(filepath.Dir(file), 0o700) // #nosec G703 -- the user's own folder
 }
 
-// lockState sees that one watch at a time writes into a user's sessions.
+// lockState sees that one watch at a time writes into a user's sessions. The file of the lock says which process that is.
 func lockState(file string) (unlock func(), err error) {
 	f, err := os.OpenFile(file+".lock", os.O_RDWR|os.O_CREATE|unix.O_CLOEXEC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if err := lockNow(f, "another ctxfs watch follows these logs"); err != nil {
+	err = lockNow(f, "another ctxfs watch follows these logs")
+	if err == nil {
+		err = f.Truncate(0)
+	}
+	if err == nil {
+		_, err = fmt.Fprintln(f, os.Getpid())
+	}
+	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
@@ -171,9 +179,28 @@ func lockState(file string) (unlock func(), err error) {
 
 // lockNow takes a lock that lasts until f is closed. When another process has it, the error says what that is.
 func lockNow(f *os.File, other string) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return &session.Error{Kind: session.Locked, Msg: other, Hint: "end it first"}
+	err := flock.Take(f)
+	held := (*flock.Held)(nil)
+	if !errors.As(err, &held) {
+		return err
 	}
-	return err
+	if held.PID == 0 {
+		held.PID = writtenPID(f)
+	}
+	hint := "wait for its end, or end it"
+	if held.PID != 0 {
+		hint += ": kill " + strconv.Itoa(held.PID)
+	}
+	return &session.Error{Kind: session.Locked, Msg: other + held.By(), Hint: hint}
+}
+
+// writtenPID returns the number of the process that the file of a lock names, 0 when it names none that runs.
+func writtenPID(f *os.File) int {
+	var text [16]byte
+	n, _ := f.ReadAt(text[:], 0) // a file that cannot be read names none
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text[:n])))
+	if err != nil || !flock.Runs(pid) {
+		return 0
+	}
+	return pid
 }

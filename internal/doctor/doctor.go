@@ -31,6 +31,7 @@ type Host struct {
 	Stores     []string // absolute paths; those of mounts that answer are added
 	AllowOther bool     // the settings want a mount for all
 	Settings   error    // what is wrong with the files of settings
+	Systemd    bool     // the host is run by systemd(1)
 	UID        int
 
 	mounts []asked

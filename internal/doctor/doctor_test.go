@@ -3,8 +3,11 @@ package doctor
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
 )
@@ -75,8 +78,36 @@ func TestMemoryOf(t *testing.T) {
 		if err := os.WriteFile(file, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := memoryOf("/ctx", root, "/a/b"); len(got) != 1 || got[0].Level != c.want {
+		if got := (&Host{}).memoryOf("/ctx", root, "/a/b"); len(got) != 1 || got[0].Level != c.want {
 			t.Errorf("%s: %+v, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestMendsWithoutSystemd: what is said to mend a store names systemd's commands only where there is systemd.
+func TestMendsWithoutSystemd(t *testing.T) {
+	dir := t.TempDir()
+	log := filepath.Join(dir, "home", "1", "agent", "a", "session", "s", session.Messages)
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	future := time.Now().Add(time.Hour)
+	if err := os.Chtimes(log, future, future); err != nil {
+		t.Fatal(err)
+	}
+	for _, systemd := range []bool{false, true} {
+		s := (&Host{Systemd: systemd, Stores: []string{dir}}).stores()[0]
+		list := append(s.gc(), s.clock()...)
+		if len(list) != 2 {
+			t.Fatalf("%+v", list)
+		}
+		for _, f := range list {
+			if f.Mend == "" || strings.Contains(f.Mend, "systemctl") != systemd && strings.Contains(f.Mend, "timedatectl") != systemd {
+				t.Errorf("systemd %v: %+v", systemd, f)
+			}
 		}
 	}
 }

@@ -23,7 +23,7 @@ const (
 // clock looks for times that are not yet: a clock that went back makes sessions the newest that are not, and nothing of theirs is
 // ever old enough for gc.
 func (s *store) clock() []Finding {
-	const mend = "timedatectl set-ntp true (or set the clock, if it is behind)"
+	mend := s.host.either("timedatectl set-ntp true (or set the clock, if it is behind)", "set the clock: date -s 'YYYY-MM-DD hh:mm:ss', and have chronyd or ntpd keep it")
 	now := time.Now()
 	if exe, err := os.Executable(); err == nil {
 		if st, err := os.Stat(exe); err == nil && st.ModTime().After(now.Add(clockSlack)) {
@@ -103,7 +103,8 @@ func (s *store) quarantine() []Finding {
 
 // gc looks when nothing was collected last, by the file that a collection has locked.
 func (s *store) gc() []Finding {
-	const mend = "systemctl enable --now ctxfs-gc.timer (as a user: systemctl --user), or ctxfs gc"
+	run := "ctxfs gc --store " + s.word
+	mend := s.host.either("systemctl enable --now ctxfs-gc.timer (as a user: systemctl --user), or "+run, run+" (every night, by cron: 17 4 * * * "+run+")")
 	if name, _ := s.newestLog(); name == "" {
 		return ok("%s: no sessions yet", s.path)
 	}

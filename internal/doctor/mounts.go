@@ -133,7 +133,7 @@ func (h *Host) openFiles(m asked) []Finding {
 		rest, found := strings.CutPrefix(line, "Max open files")
 		if f := strings.Fields(rest); found && len(f) > 0 {
 			if n, err := strconv.Atoi(f[0]); err == nil && n < enoughFiles {
-				return warn("LimitNOFILE=65536 in the unit, or ulimit -n 65536 before ctxfs mount", "%s: its daemon may have only %d files open", m.Point, n)
+				return warn(h.either("LimitNOFILE=65536 in the unit, or ", "")+"ulimit -n 65536 before ctxfs mount", "%s: its daemon may have only %d files open", m.Point, n)
 			}
 			return ok("%s: its daemon may have %s files open", m.Point, f[0])
 		}

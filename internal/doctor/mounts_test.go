@@ -45,7 +45,7 @@ func TestHostileStatus(t *testing.T) {
 	uid := os.Getuid() + 1000
 	for _, said := range []string{".." + dir, "self", fmt.Sprint(os.Getpid()), "1/../" + fmt.Sprint(os.Getpid()), "-1", ""} {
 		m := asked{Mount: mounts.Mount{Point: "/home/alice/ctx", Store: dir, UID: uid, AllowOther: true}, status: map[string]string{"pid": said, "worker": said}}
-		h := &Host{UID: os.Getuid(), mounts: []asked{m}}
+		h := &Host{UID: os.Getuid(), Systemd: true, mounts: []asked{m}}
 		for _, key := range []string{"pid", "worker"} {
 			if name := m.proc(key, "exe"); name != "/proc/0/exe" {
 				t.Errorf("%q: %s", said, name)

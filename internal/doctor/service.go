@@ -50,7 +50,7 @@ func show(user bool, unit string) map[string]string {
 func (h *Host) service(m asked) []Finding {
 	path := cgroup(m.proc("pid", "cgroup"))
 	unit := filepath.Base(path)
-	if !strings.HasSuffix(unit, ".service") || strings.HasPrefix(unit, "user@") {
+	if !h.Systemd || !strings.HasSuffix(unit, ".service") || strings.HasPrefix(unit, "user@") {
 		return ok("%s is not systemd's: ctxfs mount serves it again if it dies", m.Point)
 	}
 	user := strings.Contains(path, "/user@")
@@ -79,9 +79,17 @@ func (h *Host) service(m asked) []Finding {
 	return ok("%s: %s is active, systemd holds %d descriptors", m.Point, unit, held)
 }
 
+// either returns the mend for a host with systemd, or the one for a host without.
+func (h *Host) either(with, without string) string {
+	if h.Systemd {
+		return with
+	}
+	return without
+}
+
 // unit looks at the host's service where nothing of it is mounted.
 func (h *Host) unit() []Finding {
-	if _, err := os.Stat("/run/systemd/system"); err != nil {
+	if !h.Systemd {
 		return ok("no systemd here")
 	}
 	kv := show(false, "ctxfs.service")
@@ -105,18 +113,18 @@ func (h *Host) memory(m asked) []Finding {
 	if path == "" {
 		return ok("%s: the limits of its daemon are not to be seen", m.Point)
 	}
-	return memoryOf(m.Point, "/sys/fs/cgroup", path)
+	return h.memoryOf(m.Point, "/sys/fs/cgroup", path)
 }
 
 // memoryOf looks at a cgroup and those that it is in, in the hierarchy at root.
-func memoryOf(point, root, path string) []Finding {
+func (h *Host) memoryOf(point, root, path string) []Finding {
 	for dir := filepath.Join(root, path); len(dir) >= len(root); dir = filepath.Dir(dir) {
 		if n := killed(dir); n > 0 {
-			return warn("MemoryMax= in the unit", "%s: the kernel killed %d processes for the limit of %s", point, n, dir)
+			return warn(h.either("MemoryMax= in the unit", "give that cgroup more (of a container: docker run --memory)"), "%s: the kernel killed %d processes for the limit of %s", point, n, dir)
 		}
 		limit, err := os.ReadFile(filepath.Join(dir, "memory.max")) // #nosec G304 -- of the kernel's
 		if n, nerr := strconv.ParseUint(strings.TrimSpace(string(limit)), 10, 64); err == nil && nerr == nil && n < leastMemory {
-			return warn("MemoryMax=1G in the unit", "%s: its daemon may have only %s of memory; temporary sessions of one user may take %s", point, size(n), size(leastMemory))
+			return warn(h.either("MemoryMax=1G in the unit", "give that cgroup 1 GiB (of a container: docker run --memory 1g)"), "%s: its daemon may have only %s of memory; temporary sessions of one user may take %s", point, size(n), size(leastMemory))
 		}
 	}
 	return ok("%s: memory is enough", point)

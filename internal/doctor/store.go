@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
+	"ctxfs/internal/flock"
 	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 	"ctxfs/internal/verify"
@@ -20,6 +20,7 @@ import (
 
 // store is one store of the host.
 type store struct {
+	host  *Host
 	path  string
 	word  string // the path in a command
 	uid   int    // of who asks
@@ -36,7 +37,7 @@ func (h *Host) stores() []*store {
 				return
 			}
 		}
-		out = append(out, &store{path: path, word: mounts.Quote(path), uid: h.UID, point: point})
+		out = append(out, &store{host: h, path: path, word: mounts.Quote(path), uid: h.UID, point: point})
 	}
 	for _, p := range h.Stores {
 		add(p, "")
@@ -170,22 +171,18 @@ func (s *store) lock() []Finding {
 	if err := unix.Stat(filepath.Join(s.path, session.StateDir, "lock"), &st); err != nil {
 		return ok("%s: nobody holds it", s.path)
 	}
-	data, err := os.ReadFile("/proc/locks")
-	if err != nil {
+	pid, held, err := flock.Holder(&st)
+	switch {
+	case err != nil:
 		return ok("%s: who holds it is not to be seen", s.path)
-	}
-	file := fmt.Sprintf("%02x:%02x:%d", unix.Major(st.Dev), unix.Minor(st.Dev), st.Ino)
-	for _, line := range strings.Split(string(data), "\n") {
-		f := strings.Fields(line)
-		if len(f) < 6 || f[1] != "FLOCK" || f[5] != file {
-			continue
-		}
-		if s.point == "" {
-			return fail("ps -fp "+f[4], "%s: process %s holds it, and no mount of it is here: perhaps in a container", s.path, f[4])
-		}
+	case !held:
+		return ok("%s: nobody holds it", s.path)
+	case s.point != "":
 		return ok("%s: the daemon of %s holds it", s.path, s.point)
+	case pid == 0:
+		return fail("look for it in the containers of this host", "%s: a process that is not to be seen from here holds it, and no mount of it is here", s.path)
 	}
-	return ok("%s: nobody holds it", s.path)
+	return fail("ps -fp "+strconv.Itoa(pid), "%s: process %d holds it, and no mount of it is here: perhaps in a container", s.path, pid)
 }
 
 // content opens the store, and reads as much of it as there is time for.

@@ -1,10 +1,11 @@
 package gc
 
 import (
-	"ctxfs/internal/beneath"
 	"errors"
 	"path"
 
+	"ctxfs/internal/beneath"
+	"ctxfs/internal/flock"
 	"ctxfs/internal/session"
 
 	"golang.org/x/sys/unix"
@@ -33,10 +34,10 @@ func Lock(store *session.Store) (release func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Take(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			err = &session.Error{Kind: session.Locked, Msg: "another ctxfs gc works on this store", Hint: "it ends by itself"}
+		if held := (*flock.Held)(nil); errors.As(err, &held) {
+			err = &session.Error{Kind: session.Locked, Msg: "another ctxfs gc works on this store" + held.By(), Hint: "it ends by itself"}
 		}
 		return nil, err
 	}

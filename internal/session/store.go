@@ -16,6 +16,7 @@ import (
 	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/context/redact"
 	"ctxfs/internal/context/token"
+	"ctxfs/internal/flock"
 
 	"golang.org/x/sys/unix"
 )
@@ -192,10 +193,10 @@ func (s *Store) takeLock() error {
 	if err != nil {
 		return err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := flock.Take(f); err != nil {
 		f.Close()
-		if errors.Is(err, unix.EWOULDBLOCK) {
-			return &Error{Kind: Locked, Msg: "another ctxfs holds this store", Hint: "work through its mount, or end it with: ctxfs umount MOUNTPOINT"}
+		if held := (*flock.Held)(nil); errors.As(err, &held) {
+			return &Error{Kind: Locked, Msg: "another ctxfs holds this store" + held.By(), Hint: "work through its mount, or end it with: ctxfs umount MOUNTPOINT"}
 		}
 		return err
 	}
