@@ -44,7 +44,7 @@ demo: install-deps build
 # real sessions. test-all, which make ci runs, leaves nothing out. tests/progress shows how far they are.
 test: SHORT = -short
 test: TAKES = 5 minutes
-test-all: TAKES = 9 minutes
+test-all: TAKES = 8 minutes
 test test-all:
 	@echo "make $@ takes about $(TAKES) on two processors, and 4 more the first time, to install, download and compile"
 	@scripts/install-deps $(DEPS) rsync:rsync python3:python3 node:nodejs socat:socat

@@ -84,13 +84,10 @@ func NeedUsers(t testing.TB) {
 // the race detector.
 func Rare(t testing.TB) {
 	t.Helper()
-	if Quick() {
+	if testing.Short() && !Race {
 		t.Skip("RARE: make ci runs it")
 	}
 }
-
-// Quick reports whether this is a short run without the race detector, which `make test` is: rounds of a random test are fewer.
-func Quick() bool { return testing.Short() && !Race }
 
 // Build builds the program under test, with the race detector where the tests have it.
 func Build(program string) error {
