@@ -47,7 +47,7 @@ test: TAKES = 5 minutes
 test-all: TAKES = 8 minutes
 test test-all:
 	@echo "make $@ takes about $(TAKES) on two processors, and 4 more the first time, to install, download and compile"
-	@scripts/install-deps $(DEPS) rsync:rsync python3:python3 node:nodejs socat:socat
+	@scripts/install-deps $(DEPS) rsync:rsync python3:python3 node:nodejs socat:socat less:less pgrep:procps
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
 	$(GO) run ./tests/progress $(GO) test $(SHORT) -count=1 -timeout=30m ./tests ./...
 

@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -57,14 +59,16 @@ func nameAttacks() []attack {
 			return "numbers of the whole mount; no name, path or uid of a user"
 		}},
 		{"cwd and host paths", "write to `cwd` a host path in a folder that one may not search, there and not", "ENOENT", all(func(w *world) []error {
-			hidden := filepath.Join(filepath.Dir(w.canary), "hidden")
+			hidden := testhost.RootDir(w.t)
+			must(w.t, os.Mkdir(hidden+"/there", 0o755))
 			return []error{write(w.own+"/cwd", hidden+"/there\n"), write(w.own+"/cwd", hidden+"/nothing\n"), write(w.own+"/cwd", "/root/.ssh\n")}
 		})},
 		{"cwd of a host path that all see", "write `/etc`, `/usr/bin` to `cwd`", "EACCES", all(func(w *world) []error {
 			return []error{write(w.own+"/cwd", "/etc\n"), write(w.own+"/cwd", "/usr/bin\n")}
 		})},
 		{"cwd over the socket", "the same paths as `cwd` of a send", "ENOENT", func(w *world) string {
-			hidden := filepath.Join(filepath.Dir(w.canary), "hidden")
+			hidden := testhost.RootDir(w.t)
+			must(w.t, os.Mkdir(hidden+"/there", 0o755))
 			return each(w.codes(fmt.Sprintf(`{"op":"send","id":"1","session":"b","cwd":"%s/there","input":"x"}`, hidden), fmt.Sprintf(`{"op":"send","id":"1","session":"b","cwd":"%s/nothing","input":"x"}`, hidden))...)
 		}},
 		{"cwd that climbs", "write `/../..`, `/work/../../..`, NUL, two lines, 5,000 bytes to `cwd`", "EACCES, EINVAL", all(func(w *world) (errs []error) {

@@ -63,6 +63,7 @@ func TestPackFollowsTheWrite(t *testing.T) {
 
 // Every tool sees the whole file, and its true size.
 func TestToolsSeeTheWholePack(t *testing.T) {
+	needs(t, "less", "python3")
 	m := newMount(t)
 	dir := m.session("tools")
 	add(t, dir+"/messages.jsonl", conversation(20))

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"ctxfs/tests/testhost"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -16,8 +18,7 @@ func TestVisible(t *testing.T) {
 		t.Skip("SKIP: only root serves others")
 	}
 	s := openStore(t, t.TempDir(), Options{})
-	hidden := filepath.Join(t.TempDir(), "hidden")
-	must(t, os.Mkdir(hidden, 0o700))
+	hidden := testhost.RootDir(t)
 	must(t, os.Mkdir(filepath.Join(hidden, "x"), 0o755))
 	for p, want := range map[string][2]bool{"/usr": {true, true}, "/none": {false, false}, filepath.Join(hidden, "x"): {false, true}, "/": {true, true}} {
 		if got := [2]bool{s.visible(p, Caller{UID: 1000}), s.visible(p, Caller{})}; got != want {

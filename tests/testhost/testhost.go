@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 )
 
@@ -87,6 +88,31 @@ func Rare(t testing.TB) {
 	if testing.Short() && !Race {
 		t.Skip("RARE: make ci runs it")
 	}
+}
+
+// RootDir makes a folder that only this user may search, on the file system of /, where the temporary folder often is not. The test
+// ends with its removal.
+func RootDir(t testing.TB) string {
+	t.Helper()
+	for _, parent := range []string{os.TempDir(), "/var/tmp", "/"} {
+		if !onRoot(parent) {
+			continue
+		}
+		dir, err := os.MkdirTemp(parent, "ctxfs-test-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		return dir
+	}
+	t.Fatal("/ is not on its own file system")
+	return ""
+}
+
+// onRoot reports whether a folder is on the file system of /.
+func onRoot(dir string) bool {
+	var st, root syscall.Stat_t
+	return syscall.Stat(dir, &st) == nil && syscall.Stat("/", &root) == nil && st.Dev == root.Dev
 }
 
 // Build builds the program under test, with the race detector where the tests have it.
