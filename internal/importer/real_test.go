@@ -121,9 +121,49 @@ func TestForeignLogs(t *testing.T) {
 	}
 }
 
+// TestRealCodexWords holds logs of Codex 0.169 to what they say about themselves: what the user wrote, and what a compaction left.
+func TestRealCodexWords(t *testing.T) {
+	for _, path := range logs(t, shared(t), "cli-2026-11/codex-*/*/*/*/*.jsonl") {
+		var users, summaries []string
+		for _, v := range jsonValues(t, path) {
+			p := at(v, "payload")
+			if strAt(v, "type") == "compacted" {
+				say(&summaries, strAt(p, "message"))
+			}
+			for i, origin := range listAt(p, "internal_chat_message_metadata_passthrough", "content_item_metadata") {
+				if strAt(origin, "provenance", "type") == "user" {
+					say(&users, strAt(listAt(p, "content")[i], "text"))
+				}
+			}
+		}
+		sink, _ := importFile(t, path)
+		var gotUsers, gotSummaries []string
+		for _, r := range parsed(t, sink) {
+			switch {
+			case r.IsUser():
+				gotUsers = append(gotUsers, r.Words())
+			case r.Compaction:
+				gotSummaries = append(gotSummaries, r.Words())
+			case oneOf(r.Role, "system", "developer") && !r.IsInstructions():
+				t.Errorf("%s: record %d of role %s is not marked", path, r.N, r.Role)
+			}
+		}
+		sameSet(t, path+": words of the user", gotUsers, users)
+		sameSet(t, path+": compactions", gotSummaries, summaries)
+	}
+}
+
 // wantFormat knows whose logs stand where. OpenClaw is built on pi.
 func wantFormat(rel string) Format {
-	switch first, _, _ := strings.Cut(strings.TrimPrefix(rel, "format-fixtures/Resources/Fixtures/stage0/agents/"), "/"); {
+	first, _, _ := strings.Cut(strings.TrimPrefix(rel, "format-fixtures/Resources/Fixtures/stage0/agents/"), "/")
+	if late, ok := strings.CutPrefix(rel, "cli-2026-11/"); ok { // a folder or a file for each program, with its version
+		first = late[:strings.IndexAny(late, "0123456789")-1]
+	}
+	switch {
+	case filepath.Base(rel) == ".project_root":
+		return ""
+	case first == "opencode" && strings.HasSuffix(rel, ".json") && !strings.Contains(rel, "storage"):
+		return OpenCode
 	case first == "openhands":
 		return OpenHands
 	case first == "swe-agent":
