@@ -140,6 +140,9 @@ func (b *builder) header() int {
 
 // has is the set of records that the pack shows, as far as it is chosen.
 func (b *builder) has(n int) bool {
+	if b.w.isSide(n) {
+		return b.isChosen(n)
+	}
 	if n > b.settled || n >= b.start && !b.parted[n] || b.isTask(n) {
 		return true
 	}

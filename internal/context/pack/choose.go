@@ -50,9 +50,9 @@ func (b *builder) choose(room int) error {
 	b.userLimit = max(room/3/max(b.blocks(b.user), 1)-cutMarker, 8)
 	m := w.measure(b.limits.big)
 	total := m.upTo(w, n)
-	if w.holdsAll(room-b.userCost(b.user), b.limits.big, b.flow.noStartup) {
+	if left, ok := w.holdsAll(room-b.userCost(b.user), b.limits.big, b.flow.noStartup); ok {
 		b.start, b.whole = 1, true
-		return nil
+		return b.chooseSides(left)
 	}
 	b.steps = b.settle(m, total, room)
 	b.task = w.latestUser(b.settled)
@@ -79,7 +79,7 @@ func (b *builder) choose(room int) error {
 func (b *builder) window(room int) error {
 	old := room * b.recallShare() / 100
 	calls := b.fill(room - old) // where the window starts, about
-	got, err := b.recall(old)
+	got, err := b.recall(b.recallable(), old)
 	if err != nil {
 		return err
 	}
@@ -122,15 +122,15 @@ func (b *builder) force(room int) (used int) {
 // maxHits is how many matching records are looked at.
 const maxHits = 200
 
-// recall puts the best older records in, with the other halves of their tool calls.
-func (b *builder) recall(room int) (used int, err error) {
-	hits, err := b.hits(b.start - 1)
+// recall puts the best of the first upTo records in that are not in yet, with the other halves of their tool calls.
+func (b *builder) recall(upTo, room int) (used int, err error) {
+	hits, err := b.hits(upTo)
 	if err != nil || len(hits) == 0 {
 		return 0, err
 	}
 	for _, h := range hits {
 		rel := round(h.Score / hits[0].Score)
-		if b.has(h.N) {
+		if b.has(h.N) || b.in.Query == "" && b.w.isSide(h.N) {
 			continue
 		}
 		n := b.take(h.N, rel, room-used)

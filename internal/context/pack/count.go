@@ -243,21 +243,23 @@ func (w *Workset) cost(n, limit int) int {
 	return sum
 }
 
-// holdsAll reports whether all records that are not skipped fit into room, with at most limit tokens for a block.
-func (w *Workset) holdsAll(room, limit int, noStartup bool) bool {
-	guess := w.measure(limit).upTo(w, w.Len())
+// holdsAll reports whether all records that are not skipped fit into room, but for side chains, with at most limit tokens for a block, and
+// how much room they leave.
+func (w *Workset) holdsAll(room, limit int, noStartup bool) (left int, ok bool) {
+	m := w.measure(limit)
+	guess := m.upTo(w, w.Len())
 	if noStartup {
 		for _, n := range w.startup {
-			guess -= w.guessedCost(int(n), limit)
+			guess -= m.cost(w, int(n))
 		}
 	}
 	if guess > 2*room {
-		return false // no guess is so far off
+		return 0, false // no guess is so far off
 	}
 	for n := 1; n <= w.Len() && room >= 0; n++ {
-		if !w.skips(n, noStartup) {
+		if !w.skips(n, noStartup) && !w.isSide(n) {
 			room -= w.cost(n, limit)
 		}
 	}
-	return room >= 0
+	return room, room >= 0
 }

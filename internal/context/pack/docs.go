@@ -34,9 +34,7 @@ func (b *builder) fixedDocs() []doc {
 	for _, f := range b.in.Imported {
 		out = append(out, doc{kind: kindImported, source: f.Path, text: string(f.Data), share: b.lim / 6, scores: Scores{Authority: 0.7}})
 	}
-	for _, c := range b.in.Children {
-		out = append(out, childDocs(c, b.lim/8)...)
-	}
+	out = append(out, childrenDocs(b.in.Children, b.lim/4)...)
 	a := b.in.Authored
 	for _, x := range []struct {
 		kind string
@@ -51,16 +49,28 @@ func (b *builder) fixedDocs() []doc {
 	return out
 }
 
-func childDocs(c Child, share int) []doc {
-	note := "status " + clean(strings.TrimSpace(c.Status), 32)
-	dir := "context/child/" + c.ID + "/"
+// childrenDocs returns what children have to say, in all at most total tokens: each has an equal share, at most half of them. Where that
+// is too little for a text, the first have it.
+func childrenDocs(children []Child, total int) []doc {
+	said := slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Result == nil && c.Handoff == nil })
+	share := min(total/2, max(total/max(len(said), 1), 2*minDoc))
 	var out []doc
-	if c.Result != nil {
-		out = append(out, doc{kind: kindChild, source: dir + "result.md", note: note, text: string(c.Result), share: share, scores: Scores{Authority: 0.9}})
-	} else if c.Handoff != nil {
-		out = append(out, doc{kind: kindChild, source: dir + "handoff.md", note: note, text: string(c.Handoff), share: share / 2, scores: Scores{Authority: 0.5}})
+	for i, c := range said {
+		if (i+1)*share > total {
+			share = 0
+		}
+		out = append(out, childDoc(c, share))
 	}
 	return out
+}
+
+func childDoc(c Child, share int) doc {
+	note := "status " + clean(strings.TrimSpace(c.Status), 32)
+	dir := "context/child/" + c.ID + "/"
+	if c.Result == nil {
+		return doc{kind: kindChild, source: dir + "handoff.md", note: note, text: string(c.Handoff), share: share / 2, scores: Scores{Authority: 0.5}}
+	}
+	return doc{kind: kindChild, source: dir + "result.md", note: note, text: string(c.Result), share: share, scores: Scores{Authority: 0.9}}
 }
 
 // derivedDocs are what the first upTo records say, for a pack that does not show them all.

@@ -54,7 +54,7 @@ func (b *builder) fill(room int) (calls []int) {
 // take puts record n in with the calls that it answers, cut when it must be.
 func (f *filler) take(n int) bool {
 	b := f.b
-	if b.isTask(n) || f.paid[n] || b.working[n] > 0 || b.w.skips(n, b.flow.noStartup) {
+	if b.isTask(n) || f.paid[n] || b.working[n] > 0 || b.w.skips(n, b.flow.noStartup) || b.aside(n) {
 		return true
 	}
 	if b.isChosen(n) {

@@ -15,6 +15,7 @@ type meta struct {
 const (
 	flagBad          = 1 << iota // the line is not a JSON object
 	flagInstructions             // record.IsInstructions
+	flagSide                     // of a side chain
 )
 
 // blockMeta is a block's kind (high 4 bits) and its tokens when shown whole, guessed or exact.
@@ -93,12 +94,20 @@ func (w *Workset) measure(limit int) *measure {
 	return m
 }
 
+// cost is what record n adds to the measure: nothing when packs leave it aside, unless records are measured whole.
+func (m *measure) cost(w *Workset, n int) int {
+	if m.limit < maxBlockTokens && w.isSide(n) {
+		return 0
+	}
+	return w.guessedCost(n, m.limit)
+}
+
 func (m *measure) extend(w *Workset) {
 	for len(m.sums) <= w.Len()/stride {
 		from := (len(m.sums) - 1) * stride
 		sum := m.sums[len(m.sums)-1]
 		for n := from + 1; n <= from+stride; n++ {
-			sum += w.guessedCost(n, m.limit)
+			sum += m.cost(w, n)
 		}
 		m.sums = append(m.sums, sum)
 	}
@@ -108,7 +117,7 @@ func (m *measure) extend(w *Workset) {
 func (m *measure) upTo(w *Workset, n int) int {
 	sum := m.sums[n/stride]
 	for k := n/stride*stride + 1; k <= n; k++ {
-		sum += w.guessedCost(k, m.limit)
+		sum += m.cost(w, k)
 	}
 	return sum
 }
@@ -122,7 +131,7 @@ func (m *measure) reach(w *Workset, v int) int {
 	}
 	for sum < v && n < w.Len() {
 		n++
-		sum += w.guessedCost(n, m.limit)
+		sum += m.cost(w, n)
 	}
 	return n
 }

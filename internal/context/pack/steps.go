@@ -73,7 +73,7 @@ func (b *builder) portion(room int) []int {
 		}
 	}
 	for k := n + 1; k < end; k++ {
-		if !b.isChosen(k) && !b.isTask(k) && !b.parted[k] {
+		if !b.isChosen(k) && !b.isTask(k) && !b.parted[k] && !b.aside(k) {
 			out = append(out, k)
 		}
 	}

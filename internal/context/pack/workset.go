@@ -64,6 +64,8 @@ type Workset struct {
 	secrets  map[int][]Masked      // those of others that packs came to
 	hidden   map[string][]uint32   // records that are kept from a target
 	startup  []uint32              // records that are instructions
+	main     bool                  // a record that is of no side chain was folded
+	sides    int                   // records of side chains
 }
 
 // badLine is a line that could not be parsed.
@@ -92,10 +94,14 @@ func (w *Workset) Add(r record.Record, raw []byte) {
 		m.flags |= flagInstructions
 		w.startup = append(w.startup, uint32(r.N))
 	}
+	side := w.sideChain(&r)
+	if side {
+		m.flags |= flagSide
+	}
 	if r.IsUser() {
 		w.users = append(w.users, uint32(r.N))
 	}
-	if r.Compaction {
+	if r.Compaction && !side {
 		w.compact = append(w.compact, uint32(r.N))
 	}
 	texts := []string{r.Name}
@@ -103,7 +109,7 @@ func (w *Workset) Add(r record.Record, raw []byte) {
 		texts = append(texts, w.plainLine(raw))
 	}
 	for i := range r.Blocks {
-		texts = append(texts, w.block(&r, i))
+		texts = append(texts, w.block(&r, i, side))
 	}
 	w.index.Add(r.Time, texts...)
 	w.derived.Add(&r)
@@ -134,8 +140,9 @@ func (w *Workset) plainLine(raw []byte) string {
 	return text
 }
 
-// block folds one block of r and gives what recall indexes of it.
-func (w *Workset) block(r *record.Record, i int) string {
+// block folds one block of r and returns what recall indexes of it. A side chain does not show what the agent has seen: nothing of the
+// agent's is old for it.
+func (w *Workset) block(r *record.Record, i int, side bool) string {
 	b := &r.Blocks[i]
 	text := shown(b)
 	w.count(b.Kind, text)
@@ -143,22 +150,24 @@ func (w *Workset) block(r *record.Record, i int) string {
 	switch b.Kind {
 	case record.ToolUse:
 		w.called(b.CallID, at)
-		w.stale.call(b, at)
+		if !side {
+			w.stale.call(b, at)
+		}
 		text = b.Name + " " + text
 	case record.ToolResult:
 		w.answered(b, at)
-		w.repeated(b.Text, at, text)
+		w.repeated(b.Text, at, text, side)
 		if !w.stale.live[at] {
 			w.near.add(b.Text, at)
 		}
 	case record.Text:
-		w.repeated(b.Text, at, text)
+		w.repeated(b.Text, at, text, side)
 	}
 	return indexed(text)
 }
 
-func (w *Workset) repeated(text string, at dedup.Place, shown string) {
-	if last, again := w.repeats.Add(text, at, func() int { return w.tok.Count(shown) }); again {
+func (w *Workset) repeated(text string, at dedup.Place, shown string, side bool) {
+	if last, again := w.repeats.Add(text, at, func() int { return w.tok.Count(shown) }); again && !side {
 		w.stale.repeat(last, at)
 	}
 }

@@ -16,7 +16,7 @@ func (b *builder) write() error {
 	}
 	var recent, older []int
 	for n := window; n <= b.settled; n++ {
-		if b.working[n] == 0 {
+		if b.working[n] == 0 && !b.aside(n) {
 			recent = append(recent, n)
 		}
 	}
@@ -40,7 +40,7 @@ func (b *builder) write() error {
 	if err := b.writePortions(b.goal - used - b.written); err != nil {
 		return err
 	}
-	return b.run("messages from ", kindRecent, span(b.settled+1, b.w.Len()))
+	return b.run("messages from ", kindRecent, slices.DeleteFunc(span(b.settled+1, b.w.Len()), b.aside))
 }
 
 // writePortions writes what stands in the room that is left over, and in that which the log has yet to grow into: at
