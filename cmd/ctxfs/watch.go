@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -32,12 +33,19 @@ type watchFlags struct {
 func newWatch() *cobra.Command {
 	var f watchFlags
 	cmd := &cobra.Command{
-		Use: "watch", Short: "follow the logs of Claude Code and Codex into sessions, as they are written",
-		Long: `Follow your logs of Claude Code ($CLAUDE_CONFIG_DIR or ~/.claude, projects/*/*.jsonl) and of Codex ($CODEX_HOME or ~/.codex,
-sessions/**/rollout-*.jsonl) into the mount: each is a session of its own, which grows as the log does. It runs until it is
-told to end; docs/import.md has a unit for systemd.
+		Use: "watch", Short: "follow the logs of coding agents into sessions, as they are written",
+		Long: `Follow your logs of these programs into the mount: each is a session of its own, which grows as the log does.
 
-A watch that ended in any way goes on where it was and writes nothing twice: what is in the sessions tells it. Half a line
+  claude-code   projects/ in $CLAUDE_CONFIG_DIR or ~/.claude
+  codex         sessions/ in $CODEX_HOME or ~/.codex
+  gemini-cli    .gemini/tmp/*/chats/ in $GEMINI_CLI_HOME or ~
+  pi            sessions/ in $PI_CODING_AGENT_DIR or ~/.pi/agent
+  copilot-cli   session-state/ in $COPILOT_HOME or ~/.copilot
+
+It runs until it gets SIGTERM or SIGINT; docs/import.md has a unit for systemd. Folders that are not there yet are followed when
+they appear.
+
+A watch that ended in any way goes on where it was and writes nothing twice: it reads in the sessions what they have. Half a line
 waits until it is whole. A log that is another than it was, at the same place, becomes a new session, NAME-2.`,
 		Example: "  ctxfs watch\n  ctxfs watch --once --format codex\n  ctxfs watch --from ~/.pi/agent/sessions",
 		Args:    exactArgs(0),
@@ -45,7 +53,7 @@ waits until it is whole. A log that is another than it was, at the same place, b
 	}
 	addMountFlag(cmd, &f.mount)
 	cmd.Flags().StringVar(&f.from, "from", "", "follow the .jsonl files in this folder, at any depth, instead")
-	cmd.Flags().StringVar(&f.format, "format", "", "follow this format only: claude-code or codex; with --from copilot-cli and pi too (default: told by content)")
+	cmd.Flags().StringVar(&f.format, "format", "", "follow this format only (default: all; with --from, by content)")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "agent that gets the sessions (default: the name of the format)")
 	cmd.Flags().BoolVar(&f.once, "once", false, "read what is there now, then end")
 	cmd.Flags().BoolVar(&f.rescan, "rescan", false, "read all logs, also those that did not change since they were read")
@@ -100,7 +108,7 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 func (f *watchFlags) sources() ([]watch.Source, error) {
 	format := importer.Format(f.format)
 	if format != "" && !importer.Streams(format) {
-		return nil, usageError{fmt.Sprintf("--format %s cannot be followed: there are claude-code, codex, copilot-cli and pi", f.format)}
+		return nil, usageError{fmt.Sprintf("--format %s cannot be followed; these can: %s", f.format, strings.Join(followed(), ", "))}
 	}
 	if f.from != "" {
 		root, err := filepath.Abs(f.from)
@@ -112,23 +120,37 @@ func (f *watchFlags) sources() ([]watch.Source, error) {
 		}
 		return []watch.Source{{Root: root, Format: format, Must: true}}, nil
 	}
+	list, err := knownSources()
+	if err != nil {
+		return nil, err
+	}
+	if format != "" {
+		list = slices.DeleteFunc(list, func(s watch.Source) bool { return s.Format != format })
+	}
+	return list, nil
+}
+
+// knownSources returns where the programs keep their logs, of those that can be followed.
+func knownSources() ([]watch.Source, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
 		return nil, err
 	}
-	var list []watch.Source
-	for _, s := range []watch.Source{
-		{Root: filepath.Join(orElse(os.Getenv("CLAUDE_CONFIG_DIR"), filepath.Join(home, ".claude")), "projects"), Format: importer.ClaudeCode, Depth: 2, Below: watch.Subagents},
-		{Root: filepath.Join(orElse(os.Getenv("CODEX_HOME"), filepath.Join(home, ".codex")), "sessions"), Format: importer.Codex, Prefix: "rollout-"},
-	} {
-		if format == "" || format == s.Format {
-			list = append(list, s)
-		}
+	dir := func(env, usual string, below ...string) string {
+		return filepath.Join(append([]string{orElse(os.Getenv(env), filepath.Join(home, usual))}, below...)...)
 	}
-	if len(list) == 0 {
-		return nil, usageError{fmt.Sprintf("--format %s needs --from DIR: only the folders of claude-code and codex are known", f.format)}
-	}
-	return list, nil
+	return []watch.Source{
+		{Root: dir("CLAUDE_CONFIG_DIR", ".claude", "projects"), Format: importer.ClaudeCode, Depth: 2, Below: watch.Subagents},
+		{Root: dir("CODEX_HOME", ".codex", "sessions"), Format: importer.Codex, Prefix: "rollout-"},
+		{Root: dir("GEMINI_CLI_HOME", "", ".gemini", "tmp"), Format: importer.GeminiCLI, Depth: 3, In: "chats", Prefix: "session-"},
+		{Root: dir("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Format: importer.Pi, Depth: 2},
+		{Root: dir("COPILOT_HOME", ".copilot", "session-state"), Format: importer.CopilotCLI, Depth: 2, Prefix: "events."},
+	}, nil
+}
+
+// followed lists the formats that can be followed.
+func followed() []string {
+	return slices.DeleteFunc(importer.Formats(), func(f string) bool { return !importer.Streams(importer.Format(f)) })
 }
 
 // numberedName is the name of the nth session of logs at a path.

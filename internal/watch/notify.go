@@ -19,14 +19,18 @@ type notifier struct {
 	fd     int        // the same: File.Fd would make it blocking
 	mu     sync.Mutex // protects dirs
 	dirs   map[int]string
-	known  map[string]bool
-	events chan string // a path that changed, or "": look at all
+	known  map[string]uint32 // what of a folder is watched
+	events chan string       // a path that changed, or "": look at all
 }
 
-const changes = unix.IN_MODIFY | unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_CLOSE_WRITE | unix.IN_ONLYDIR
+// What is watched of a folder with logs, and of one in which such a folder may appear.
+const (
+	arrivals = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_ONLYDIR
+	changes  = arrivals | unix.IN_MODIFY | unix.IN_CLOSE_WRITE
+)
 
 func newNotifier() *notifier {
-	n := &notifier{dirs: map[int]string{}, known: map[string]bool{}, events: make(chan string, 256)}
+	n := &notifier{dirs: map[int]string{}, known: map[string]uint32{}, events: make(chan string, 256)}
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
 		return n
@@ -36,19 +40,40 @@ func newNotifier() *notifier {
 	return n
 }
 
-// watch adds folders. Those that are gone are forgotten by the kernel.
-func (n *notifier) watch(dirs []string) {
+// watch adds folders, and reports whether it added one. Those that are gone are forgotten by the kernel.
+func (n *notifier) watch(dirs []string, mask uint32) (added bool) {
 	if n.f == nil {
-		return
+		return false
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, dir := range dirs {
-		if n.known[dir] {
+		if n.known[dir]&mask == mask {
 			continue
 		}
-		if wd, err := unix.InotifyAddWatch(n.fd, dir, changes); err == nil {
-			n.dirs[wd], n.known[dir] = dir, true
+		if wd, err := unix.InotifyAddWatch(n.fd, dir, mask); err == nil {
+			n.dirs[wd], n.known[dir], added = dir, mask, true
+		}
+	}
+	return added
+}
+
+// cover watches the folders of a source, or the nearest folder above it that is there. What appears between the look and the
+// watch would not be noticed, so it looks again until there is nothing to add.
+func (n *notifier) cover(s Source) {
+	for more := true; more; {
+		dirs := s.dirs()
+		if more = n.watch(dirs, changes); len(dirs) == 0 {
+			more = n.watch([]string{above(s.Root)}, arrivals)
+		}
+	}
+}
+
+// above returns the nearest folder above a path that is there.
+func above(path string) string {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if st, err := os.Stat(dir); err == nil && st.IsDir() || dir == filepath.Dir(dir) {
+			return dir
 		}
 	}
 }

@@ -324,3 +324,37 @@ func TestSources(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 }
+
+// TestRunAppears follows a source whose folders come into being while it runs, one after the other or all at once.
+func TestRunAppears(t *testing.T) {
+	for _, pause := range []time.Duration{0, 30 * time.Millisecond} {
+		w := newWorld(t)
+		x := w.watcher()
+		x.cfg.Poll = time.Hour
+		x.cfg.Sources = []Source{{Root: filepath.Join(w.dir, "home/.agent/logs"), Depth: 2}}
+		store := locked{make(chan struct{}, 1), w.store}
+		x.store = store
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() { done <- x.Run(ctx) }()
+		time.Sleep(50 * time.Millisecond)
+		at := w.dir
+		for _, name := range []string{"home", ".agent", "logs", "p"} {
+			at = filepath.Join(at, name)
+			if err := os.Mkdir(at, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(pause)
+		}
+		for i, name := range []string{"first.jsonl", "second.jsonl"} {
+			if err := os.WriteFile(filepath.Join(at, name), []byte(said("a", "words")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			within(t, name, func() bool { return store.words(t, "claude-code/"+[]string{"first", "second"}[i]) == "words" })
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
+}

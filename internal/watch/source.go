@@ -22,6 +22,7 @@ type Source struct {
 	Prefix string          // of the logs' names
 	Depth  int             // how deep they stand; 0: at any depth
 	Below  string          // with Depth: SESSION/Below/, beside SESSION.jsonl, has logs of subagents at any depth; "": there are none
+	In     string          // the folder that each log is in; "": any
 	Must   bool            // that there is none is an error of Once
 }
 
@@ -41,6 +42,9 @@ func (s Source) has(path string) bool {
 	deep := strings.Count(rel, string(filepath.Separator)) + 1
 	if s.Depth > 0 && deep > s.Depth+1 && !s.hides(filepath.Dir(rel)) {
 		return isAgentLog(name)
+	}
+	if s.In != "" && filepath.Base(filepath.Dir(rel)) != s.In {
+		return false
 	}
 	return (s.Depth == 0 || deep == s.Depth) && strings.HasPrefix(name, s.Prefix) && strings.HasSuffix(name, ".jsonl")
 }

@@ -124,7 +124,7 @@ func (w *Watcher) look(ctx context.Context, n *notifier) (here bool) {
 	}
 	delete(w.told, "")
 	for _, s := range w.cfg.Sources {
-		n.watch(s.dirs())
+		n.cover(s)
 	}
 	clear(w.names)
 	list, errs := w.find()
