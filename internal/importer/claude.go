@@ -76,7 +76,8 @@ func (c *claude) starts() []string {
 }
 
 func (c *claude) record(src source) (outcome, error) {
-	o := src.obj
+	o := c.original(src.obj)
+	src.obj = o
 	if c.w.rep.SessionID == "" {
 		c.w.rep.SessionID = o.str("sessionId")
 	}

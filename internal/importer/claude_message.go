@@ -93,7 +93,7 @@ func (c *claude) part(src source, p *message, id, parent string) error {
 	o := src.obj
 	p.id = c.w.newID(id, src)
 	p.parent, p.created, p.sidechain = parent, o.str("timestamp"), c.sidechain(o)
-	p.meta = p.role == "user" && (o.truth("isMeta") || claudeMeta(p.content))
+	p.meta = p.role != "tool" && o.truth("isMeta") || p.role == "user" && claudeMeta(p.content)
 	p.native = c.native(src)
 	extra := o.without(append(envelope(), "message", "toolUseResult", "requestId", "planContent")...)
 	if parent := o.str("parentUuid"); o.str("sourceToolAssistantUUID") == parent {

@@ -11,12 +11,12 @@ import (
 
 // Export says what is exported.
 type Export struct {
-	Messages  io.Reader // the lines of a messages.jsonl
-	Events    io.Reader // otel: the lines of an events.jsonl; may be nil
-	Name      string    // of the session, for people
-	SessionID string    // for the formats that have one
-	CWD       string    // where the session worked; may be empty
-	Content   bool      // otel: what was said, too
+	Messages  io.ReadSeeker // the lines of a messages.jsonl
+	Events    io.Reader     // otel: the lines of an events.jsonl; may be nil
+	Name      string        // of the session, for people
+	SessionID string        // for the formats that have one
+	CWD       string        // where the session worked; may be empty
+	Content   bool          // otel: what was said, too
 	// Blob gives the data of a blob; an error leaves the reference.
 	Blob func(ref string) ([]byte, error)
 }
@@ -25,14 +25,15 @@ type Export struct {
 type Exported struct {
 	Messages int            // written
 	LeftOut  map[string]int // what the format has no place for: number of records or blocks
+	fate     string         // of what is in LeftOut
 }
 
-// String tells what was left out, "" when nothing was.
+// String returns a line with what was left out, "" when nothing was.
 func (r Exported) String() string {
 	if len(r.LeftOut) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s written, %s left out", plural(r.Messages, "message"), reasons(r.LeftOut))
+	return fmt.Sprintf("%s written, %s %s", plural(r.Messages, "message"), reasons(r.LeftOut), r.fate)
 }
 
 // outForm is one form that records are exported in.
@@ -51,7 +52,7 @@ func Exports() []string { return []string{"openai", "anthropic", "claude-code", 
 //
 // Reading back what was written gives the same records as far as the form goes (docs/import.md has the fields of each).
 func (x Export) Write(w io.Writer, form string) (Exported, error) {
-	e := &exporter{in: x, w: bufio.NewWriterSize(w, 1<<16), rep: Exported{LeftOut: map[string]int{}}, inline: map[string][]byte{}}
+	e := &exporter{in: x, w: bufio.NewWriterSize(w, 1<<16), rep: Exported{LeftOut: map[string]int{}, fate: "left out"}, inline: map[string][]byte{}}
 	e.norm = newMessages(newWriter(e, Messages)).(*messages)
 	var s outForm
 	switch form {
@@ -81,6 +82,7 @@ type exporter struct {
 	rep    Exported
 	norm   *messages
 	inline map[string][]byte
+	quiet  bool // leave counts nothing: the record is counted as a whole
 }
 
 func (e *exporter) Message([]byte) error { return nil }
@@ -97,11 +99,21 @@ func (e *exporter) all(s outForm) error {
 	if err := s.begin(); err != nil {
 		return err
 	}
-	err := eachLine(e.in.Messages, "messages", func(line []byte, n int) error { return e.line(s, bytes.ToValidUTF8(line, []byte("\uFFFD")), n) })
-	if err != nil {
+	if err := e.each(func(line []byte, n int) error { return e.line(s, line, n) }); err != nil {
 		return err
 	}
 	return s.end()
+}
+
+// each calls fn with each line of the messages that is not blank, and its number.
+func (e *exporter) each(fn func(line []byte, n int) error) error {
+	return eachLine(e.in.Messages, "messages", func(line []byte, n int) error {
+		if len(bytes.TrimSpace(line)) == 0 {
+			return nil
+		}
+		clear(e.inline)
+		return fn(bytes.ToValidUTF8(line, []byte("\uFFFD")), n)
+	})
 }
 
 // eachLine calls fn with each line of a log, and its number; errors name the line.
@@ -122,22 +134,22 @@ func eachLine(log io.Reader, name string, fn func(line []byte, n int) error) err
 }
 
 func (e *exporter) line(s outForm, line []byte, n int) error {
-	if len(bytes.TrimSpace(line)) == 0 {
-		return nil
-	}
-	clear(e.inline)
 	m, err := e.read(line, n)
 	if err != nil {
 		return err
 	}
 	if m == nil {
-		e.leave("records that are no messages")
+		e.rep.LeftOut["records that are no messages"]++
 		return nil
 	}
 	return s.message(m)
 }
 
-func (e *exporter) leave(what string) { e.rep.LeftOut[what]++ }
+func (e *exporter) leave(what string) {
+	if !e.quiet {
+		e.rep.LeftOut[what]++
+	}
+}
 
 // utterance is a record in the form that exports start from: its content is a list of blocks as an import writes them.
 type utterance struct {

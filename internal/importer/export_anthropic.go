@@ -27,7 +27,7 @@ func (x *anthropic) message(s *utterance) error {
 	}
 	var blocks []json.RawMessage
 	for _, raw := range s.content {
-		if b := x.block(raw); b != nil {
+		if b := x.apiBlock(raw); b != nil {
 			blocks = append(blocks, b)
 		}
 	}
@@ -52,8 +52,8 @@ func (x *anthropic) message(s *utterance) error {
 	return x.next(m.end())
 }
 
-// block gives a block with the members that the API knows; nil for one that cannot be sent.
-func (x *anthropic) block(raw json.RawMessage) json.RawMessage {
+// apiBlock returns a block with the members that the Messages API knows; nil for one that it refuses.
+func (x *exporter) apiBlock(raw json.RawMessage) json.RawMessage {
 	b := parseObject(raw)
 	var l builder
 	keep := func(keys ...string) json.RawMessage {
@@ -67,7 +67,7 @@ func (x *anthropic) block(raw json.RawMessage) json.RawMessage {
 	case "text":
 		return textBlock(b.str("text"))
 	case "thinking":
-		if b.str("signature") == "" { // one would have the API refuse the whole request
+		if b.str("signature") == "" { // the API refuses the whole request
 			x.leave("thoughts without a signature")
 			return nil
 		}
@@ -77,10 +77,10 @@ func (x *anthropic) block(raw json.RawMessage) json.RawMessage {
 	case "tool_use", "server_tool_use":
 		return keep("id", "name", "input")
 	case "tool_result":
-		return x.result(b)
+		return toolResult(b.str("tool_use_id"), x.apiContent(b.get("content")), b.truth("is_error"))
 	}
 	if isMedia(b) {
-		return x.media(b)
+		return x.apiMedia(b)
 	}
 	if len(raw) > 0 && raw[0] == '"' {
 		return textBlock(text(raw))
@@ -89,22 +89,23 @@ func (x *anthropic) block(raw json.RawMessage) json.RawMessage {
 	return textBlock(string(compact(raw)))
 }
 
-func (x *anthropic) result(b object) json.RawMessage {
-	content := b.get("content")
-	if list := elements(content); list != nil {
-		var out []json.RawMessage
-		for _, raw := range list {
-			if in := x.block(raw); in != nil {
-				out = append(out, in)
-			}
-		}
-		content = list2raw(out)
+// apiContent returns the content of a result.
+func (x *exporter) apiContent(content json.RawMessage) json.RawMessage {
+	list := elements(content)
+	if list == nil {
+		return content
 	}
-	return toolResult(b.str("tool_use_id"), content, b.truth("is_error"))
+	var out []json.RawMessage
+	for _, raw := range list {
+		if in := x.apiBlock(raw); in != nil {
+			out = append(out, in)
+		}
+	}
+	return list2raw(out)
 }
 
-// media gives a picture or a document. Sounds have no place.
-func (x *anthropic) media(b object) json.RawMessage {
+// apiMedia returns a picture or a document, or a text in the place of what the API does not take.
+func (x *exporter) apiMedia(b object) json.RawMessage {
 	m, ok := x.mediaOf(b)
 	if !ok || oneOf(m.kind, "audio", "input_audio") {
 		x.leave("media that are not here, and sounds (their reference is written)")

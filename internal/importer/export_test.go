@@ -120,9 +120,6 @@ func roundTrip(t *testing.T, name string, s *blobSink, form string) {
 	if len(got) != len(want) {
 		t.Errorf("%s: %d records came back, want %d; the first too many: %.300s", name, len(got), len(want), got[len(want)])
 	}
-	if form == "claude-code" && bytes.Contains(out, []byte(`"subtype":"informational"`)) {
-		return // the notes are events now
-	}
 	if third, _ := export(t, again[0], form); !bytes.Equal(third, out) {
 		t.Errorf("%s: exported again, it differs: %s", name, firstDiff(third, out))
 	}
@@ -131,7 +128,6 @@ func roundTrip(t *testing.T, name string, s *blobSink, form string) {
 // canon gives what of each record a form holds: this is what "the same" means (docs/import.md).
 func canon(list []record.Record, form string) []string {
 	var out, system []string
-	notes := through{} // id of a system note: what it answers
 	for i := range list {
 		r := &list[i]
 		if r.Sidechain && form != "claude-code" {
@@ -149,11 +145,7 @@ func canon(list []record.Record, form string) []string {
 				out = append(out, anthropicRole(r.Role)+strings.Join(said, "|"))
 			}
 		default:
-			if r.Role == "system" || r.Role == "developer" {
-				notes[r.ID] = notes.of(r.Parent)
-				continue // it comes back as an event
-			}
-			out = append(out, fmt.Sprintf("%s %s <%s %v %v %v %s", r.ID, claudeRole(r), notes.of(r.Parent), r.Time, r.Sidechain, r.Compaction, strings.Join(canonBlocks(r, form), "|")))
+			out = append(out, fmt.Sprintf("%s %s <%s %v %v %v %s", r.ID, claudeRole(r), r.Parent, r.Time, r.Sidechain, r.Compaction, strings.Join(canonBlocks(r, form), "|")))
 		}
 	}
 	if len(system) > 0 {
@@ -178,7 +170,7 @@ func raws(t *testing.T, sink *memSink, form string) []string {
 		if err := json.Unmarshal(line, &m); err != nil {
 			t.Fatal(err)
 		}
-		if form == "openai" || m.Role == "system" || m.Role == "developer" || m.Sidechain {
+		if form == "openai" || form == "anthropic" && (m.Role == "system" || m.Role == "developer") || m.Sidechain {
 			continue
 		}
 		if form == "claude-code" && m.Role == "assistant" && m.Type != "compaction" {
@@ -196,16 +188,6 @@ func raws(t *testing.T, sink *memSink, form string) []string {
 	return out
 }
 
-// through leads past what came back as no message.
-type through map[string]string
-
-func (t through) of(id string) string {
-	if up, ok := t[id]; ok {
-		return up
-	}
-	return id
-}
-
 func anthropicRole(role string) string {
 	if role == "assistant" || role == "tool" {
 		return role
@@ -217,7 +199,7 @@ func claudeRole(r *record.Record) string {
 	if r.Compaction {
 		return "user"
 	}
-	return anthropicRole(r.Role)
+	return r.Role
 }
 
 func canonBlocks(r *record.Record, form string) []string {

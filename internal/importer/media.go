@@ -162,21 +162,26 @@ func (w *writer) block(raw json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return inOrder(raw), nil
+}
+
+// inOrder returns a block of a known type with its members in a fixed order.
+func inOrder(raw json.RawMessage) json.RawMessage {
 	o := parseObject(raw)
 	switch o.str("type") {
 	case "text", "input_text", "output_text":
-		return o.ordered("text", "text"), nil
+		return o.ordered("text", "text")
 	case "thinking":
-		return o.ordered("thinking", "thinking", "signature"), nil
+		return o.ordered("thinking", "thinking", "signature")
 	case "tool_use":
-		return o.ordered("tool_use", "id", "name", "input"), nil
+		return o.ordered("tool_use", "id", "name", "input")
 	case "tool_result":
 		if string(o.get("is_error")) == "false" {
 			o = o.without("is_error")
 		}
-		return o.ordered("tool_result", "tool_use_id", "content", "is_error"), nil
+		return o.ordered("tool_result", "tool_use_id", "content", "is_error")
 	}
-	return raw, nil
+	return raw
 }
 
 func textBlock(s string) json.RawMessage {
