@@ -23,7 +23,7 @@ import (
 )
 
 func newSessionExport() *cobra.Command {
-	var out, form string
+	var out, form, resume string
 	var quiet, content bool
 	cmd := &cobra.Command{
 		Use: "export SESSION", Short: "write a session, whole, as a tar file, or its messages in another program's form",
@@ -33,27 +33,37 @@ ctxfs session restore --from FILE SESSION makes a session of it.
 
 With --format, write its messages as those of OpenAI's or Anthropic's API (openai, anthropic), as a log of Claude Code
 (claude-code), for people to read (markdown), or as log records of OpenTelemetry, with the attributes of its conventions for
-generative AI (otel): models, tokens, calls, and what was said with --content only. Pictures are written with their data. What the form has no place for is
-left out, and told on stderr; docs/import.md has the fields that come back when it is imported. Secrets are not masked.
+generative AI (otel): models, tokens, calls, and what was said with --content only. Pictures are written with their data. A line
+on stderr counts what the form has no place for; docs/import.md has the fields that come back when it is imported. Secrets are
+not masked.
+
+With --resume-in DIR, write a log of Claude Code to where Claude Code looks for the sessions of the folder DIR, and print the
+command that resumes it there: a session of any program goes on in Claude Code.
 
 In a mount an event of the session, context.exported, tells that it was written.`,
-		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar\n  ctxfs session export . --format openai | jq '.messages | length'\n  ctxfs session export . --format markdown | less\n  ctxfs session export . --format otel -o /var/log/otel/fix-42.jsonl",
+		Example: "  ctxfs session export /ctx/home/1000/agent/coder/session/fix-42 -o fix-42.tar\n  ctxfs session export . --format openai | jq '.messages | length'\n  ctxfs session export . --format markdown | less\n  ctxfs session export . --format otel -o /var/log/otel/fix-42.jsonl\n  ctxfs session export . --resume-in ~/brewlog",
 		Args:    exactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return checkForm(form) },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if resume != "" {
+				form = "claude-code"
+			}
 			if content && form != "otel" {
 				return usageError{"--content is for --format otel: other forms are of what was said"}
 			}
 			export := func(w io.Writer, dir string) error {
 				if form != tarFormat {
-					return exportMessages(w, cmd.ErrOrStderr(), dir, form, content)
+					_, err := exportMessages(w, cmd.ErrOrStderr(), dir, exportOptions{form: form, content: content})
+					return err
 				}
 				bar := newProgress(cmd.ErrOrStderr(), "export", -1, true)
 				defer bar.end()
 				return exportWhole(io.MultiWriter(w, bar), dir)
 			}
 			var err error
-			if out == "" || out == "-" {
+			if resume != "" {
+				err = resumeIn(cmd.OutOrStdout(), cmd.ErrOrStderr(), args[0], resume)
+			} else if out == "" || out == "-" {
 				err = export(cmd.OutOrStdout(), args[0])
 			} else {
 				err = toFile(out, func(w io.Writer) error { return export(w, args[0]) })
@@ -66,6 +76,9 @@ In a mount an event of the session, context.exported, tells that it was written.
 	}
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, whole or not at all, or a pipe (default: standard output)")
 	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code, markdown or otel")
+	cmd.Flags().StringVar(&resume, "resume-in", "", "folder of a project in which Claude Code is to resume the session")
+	cmd.MarkFlagsMutuallyExclusive("resume-in", "output")
+	cmd.MarkFlagsMutuallyExclusive("resume-in", "format")
 	cmd.Flags().BoolVar(&content, "content", false, "with --format otel: what was said, too")
 	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
 	return takesSession(cmd, findSession)

@@ -29,41 +29,47 @@ func checkForm(form string) error {
 // exportForms are the forms of an export: the whole session, and those of its messages.
 func exportForms() []string { return append([]string{tarFormat}, importer.Exports()...) }
 
-// exportMessages writes a session's messages in another program's form; what it has no place for is told on stderr.
-func exportMessages(w, stderr io.Writer, p, form string, content bool) error {
+// exportOptions says how messages are exported.
+type exportOptions struct {
+	form    string
+	content bool   // otel: what was said, too
+	cwd     string // in place of the session's own
+}
+
+// exportMessages writes the messages of the session at p in another program's form, and to stderr what it leaves out. It
+// returns the session's own id.
+func exportMessages(w, stderr io.Writer, p string, o exportOptions) (string, error) {
 	from, err := openSource(p)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer from.close()
 	events, err := from.log(session.Events)
 	if err != nil {
-		return err
+		return "", err
 	}
-	x := importer.Export{Name: from.name, Blob: from.blob, Content: content}
+	x := importer.Export{Name: from.name, Blob: from.blob, Content: o.content}
 	if x.SessionID, x.CWD, err = importer.Origin(events); err != nil {
-		return err
+		return "", err
 	}
-	if x.SessionID == "" {
-		x.SessionID = filepath.Base(from.name)
-	}
+	x.SessionID, x.CWD = orElse(x.SessionID, filepath.Base(from.name)), orElse(o.cwd, x.CWD)
 	if x.Messages, err = from.log(session.Messages); err != nil {
-		return err
+		return "", err
 	}
 	if x.Events, err = from.log(session.Events); err != nil {
-		return err
+		return "", err
 	}
-	done, err := x.Write(w, form)
+	done, err := x.Write(w, o.form)
 	if err == nil && done.String() != "" {
 		_, err = fmt.Fprintf(stderr, "ctxfs: %s\n", done)
 	}
-	return err
+	return x.SessionID, err
 }
 
 // sourceOf is a session that is read: in a mount by its files, as its owner sees them, or in a store.
 type sourceOf struct {
-	name  string // agent/session
-	log   func(name string) (io.Reader, error)
+	name  string                                   // agent/session
+	log   func(name string) (io.ReadSeeker, error) // as long as it is now
 	blob  func(ref string) ([]byte, error)
 	close func()
 }
@@ -88,12 +94,17 @@ func (s *sourceOf) openMounted(dir string) error {
 		return err
 	}
 	var open []*os.File
-	s.log = func(name string) (io.Reader, error) {
+	s.log = func(name string) (io.ReadSeeker, error) {
 		f, err := in.OpenFile(name, unix.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-		if err == nil {
-			open = append(open, f)
+		if err != nil {
+			return nil, err
 		}
-		return f, err
+		open = append(open, f)
+		st, err := f.Stat()
+		if err != nil {
+			return nil, err
+		}
+		return io.NewSectionReader(f, 0, st.Size()), nil
 	}
 	s.blob = func(ref string) ([]byte, error) {
 		if _, err := cas.Parse(ref); err != nil {
@@ -122,7 +133,7 @@ func (s *sourceOf) openStored(p string) error {
 		return err
 	}
 	held := 0
-	s.log = func(name string) (io.Reader, error) {
+	s.log = func(name string) (io.ReadSeeker, error) {
 		log, err := x.Log(name)
 		if err != nil {
 			return nil, err
