@@ -34,6 +34,7 @@ thinking, pictures kept by reference, compactions marked, native ids kept. Every
 is told by content (see docs/import.md): ` + strings.Join(importer.Formats(), ", ") + `.
 A FILE that holds several conversations becomes as many sessions. A FILE that was imported before goes on in its session with
 what is new in it; when its earlier records changed, it becomes NAME-2. One that cannot be imported keeps no other from it.
+The subagents of a session of Claude Code come with it: each is a session, which the parent's links in context/child/.
 With a mount, sessions are written through it; without, straight into the store.`,
 		Example: "  ctxfs import ~/.claude/projects/*/*.jsonl\n  ctxfs import rollout.jsonl --agent coder --session fix-42\n  ctxfs import --format pi torn.jsonl",
 		Args: func(_ *cobra.Command, args []string) error {
@@ -56,9 +57,10 @@ With a mount, sessions are written through it; without, straight into the store.
 // imported is what one file, or a conversation of it, became.
 type imported struct {
 	File    string          `json:"file"`
-	Session string          `json:"session"`  // its directory
-	New     bool            `json:"new"`      // it was made
-	Added   intake.Counts   `json:"appended"` // to it; of a file that was imported before, what is new in it
+	Session string          `json:"session"`          // its directory
+	New     bool            `json:"new"`              // it was made
+	Added   intake.Counts   `json:"appended"`         // to it; of a file that was imported before, what is new in it
+	Parent  string          `json:"parent,omitempty"` // of a subagent's: the directory of the session that links it as a child
 	Report  importer.Report `json:"report"`
 }
 
@@ -79,12 +81,18 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 	}
 	defer to.close()
 	bad, failed := 0, []error(nil)
-	for _, name := range files {
-		all, err := f.one(cmd, to, name)
+	logs, relatives := f.sources(files), family{}
+	for _, log := range logs {
+		all, err := f.one(cmd, to, log)
 		if err != nil { // those that follow have nothing to do with it
-			failed = append(failed, fmt.Errorf("%s: %w", name, err))
+			failed = append(failed, fmt.Errorf("%s: %w", log.path, err))
 		}
 		for _, done := range all {
+			if done.Report.Child == nil {
+				relatives[filepath.Clean(log.path)] = done
+			} else if done.Parent, err = relatives.link(done); err != nil {
+				failed = append(failed, fmt.Errorf("%s: link it in the session of its parent: %w", log.path, err))
+			}
 			if done.changed() {
 				for _, n := range done.Report.Bad {
 					bad += n
@@ -95,7 +103,7 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 			}
 		}
 	}
-	return outcome(len(files), failed, bad)
+	return outcome(len(logs), failed, bad)
 }
 
 // outcome is the error of an import: why each file that failed did, and how many lines of others could not be read.
@@ -129,6 +137,9 @@ func (f *importFlags) print(cmd *cobra.Command, done imported) error {
 	default:
 		said = "\n  " + said
 	}
+	if done.Parent != "" && done.changed() {
+		said += "\n  child " + printable(done.Report.Child.ID) + " of " + printable(done.Parent)
+	}
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s -> %s%s\n", printable(done.File), printable(done.Session), said)
 	return err
 }
@@ -137,7 +148,8 @@ func (f *importFlags) print(cmd *cobra.Command, done imported) error {
 func (done imported) changed() bool { return done.New || done.Added != intake.Counts{} }
 
 // one imports one file. What was made of one that fails is taken away again.
-func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]imported, error) {
+func (f *importFlags) one(cmd *cobra.Command, to target, log source) ([]imported, error) {
+	name := log.path
 	file, err := openAgain(name)
 	if err != nil {
 		return nil, err
@@ -147,7 +159,7 @@ func (f *importFlags) one(cmd *cobra.Command, to target, name string) ([]importe
 	if err != nil {
 		return nil, err
 	}
-	agent, stem := orElse(f.agent, string(format)), orElse(f.session, sessionName(name))
+	agent, stem := orElse(f.agent, string(format)), log.session
 	bar := newProgress(cmd.ErrOrStderr(), filepath.Base(name), sizeOf(file), true)
 	results, err := intake.File{Log: file, Format: format, Store: to, Agent: agent, Progress: bar.set,
 		Name: func(label string, n int) string { return numbered(labelled(stem, label), n) }}.Import()

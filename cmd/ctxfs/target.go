@@ -243,7 +243,11 @@ func (s *stored) closeBlobs() error {
 // Close ends the use of the session.
 func (s *stored) Close() error { return s.closeBlobs() }
 
-// described is what a report says of a session.
+// described is what a report says of a session. A subagent logs the id of its parent's session, and one of its own.
 func described(rep importer.Report) session.Description {
-	return session.Description{Client: rep.Client, ClientSession: rep.SessionID, ClientVersion: rep.ClientVersion, HostCWD: rep.CWD, Model: rep.Model, Title: rep.Title}
+	d := session.Description{Client: rep.Client, ClientSession: rep.SessionID, ClientVersion: rep.ClientVersion, HostCWD: rep.CWD, Model: rep.Model, Title: rep.Title}
+	if rep.Child != nil {
+		d.ClientSession, d.ParentSession = rep.Child.ID, rep.Child.Parent
+	}
+	return d
 }

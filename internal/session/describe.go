@@ -18,6 +18,7 @@ type Description struct {
 	HostCWD       string `json:"host_cwd,omitempty"` // the directory that it worked in, as the host names it
 	Model         string `json:"model,omitempty"`
 	Title         string `json:"title,omitempty"`
+	ParentSession string `json:"parent_session,omitempty"` // of a child agent's: the program's own id of the session that started it
 }
 
 // reportedKey is the member of meta.json that keeps what was reported last: a member beside it that differs was written by
@@ -43,7 +44,7 @@ func ParseDescription(data string) (d Description, err error) {
 
 // bounded cuts the fields to what an order and meta.json have place for.
 func (d Description) bounded() Description {
-	for _, s := range []*string{&d.Client, &d.ClientSession, &d.ClientVersion, &d.Model, &d.Title} {
+	for _, s := range []*string{&d.Client, &d.ClientSession, &d.ClientVersion, &d.Model, &d.Title, &d.ParentSession} {
 		*s = start(*s)
 	}
 	if path.IsAbs(d.HostCWD) {

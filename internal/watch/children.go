@@ -76,7 +76,7 @@ const Subagents = "subagents"
 // SessionOf returns the log of the session that a subagent's log belongs to: SESSION.jsonl for SESSION/subagents/agent-ID.jsonl,
 // or for one in a folder of subagents. ok is false for another path.
 func SessionOf(path string) (parent string, ok bool) {
-	if !isAgentLog(path) {
+	if !IsAgentLog(path) {
 		return "", false
 	}
 	for dir := filepath.Dir(path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
@@ -181,6 +181,11 @@ func (w *Watcher) says(path, id string) string {
 	if f := w.logs[path]; f != nil && f.stream != nil {
 		return f.stream.Report().Agents[id]
 	}
+	return AgentStatus(path, id)
+}
+
+// AgentStatus returns what a parent's log says of a subagent's status; "" when it says nothing, or cannot be read.
+func AgentStatus(path, id string) string {
 	file, err := openLog(path)
 	if err != nil {
 		return ""
@@ -213,7 +218,7 @@ func (f *follower) orphaned() bool {
 // parentsFirst sorts logs so that those of subagents come last: then they find the sessions of their parents.
 func parentsFirst(list []found) {
 	slices.SortStableFunc(list, func(a, b found) int {
-		switch x, y := isAgentLog(a.path), isAgentLog(b.path); {
+		switch x, y := IsAgentLog(a.path), IsAgentLog(b.path); {
 		case x == y:
 			return 0
 		case y:
@@ -223,8 +228,8 @@ func parentsFirst(list []found) {
 	})
 }
 
-// isAgentLog reports whether a log has the name of one of a subagent.
-func isAgentLog(path string) bool {
+// IsAgentLog reports whether a log has the name of one of a subagent.
+func IsAgentLog(path string) bool {
 	name := filepath.Base(path)
 	return strings.HasPrefix(name, "agent-") && strings.HasSuffix(name, ".jsonl")
 }

@@ -41,7 +41,7 @@ func (s Source) has(path string) bool {
 	name := filepath.Base(rel)
 	deep := strings.Count(rel, string(filepath.Separator)) + 1
 	if s.Depth > 0 && deep > s.Depth+1 && !s.hides(filepath.Dir(rel)) {
-		return isAgentLog(name)
+		return IsAgentLog(name)
 	}
 	if s.In != "" && filepath.Base(filepath.Dir(rel)) != s.In {
 		return false
