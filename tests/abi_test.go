@@ -24,7 +24,7 @@ func foundByName() [][2]string {
 	return [][2]string{
 		{"context/pack@8000.md", "context/pack@N.md"}, {"context/pack.tool.json", "context/pack.TARGET.json"},
 		{"context/pack?why.md", "context/pack?QUESTION.md"}, {"context/pack#1.md", "context/pack#RECORD.md"},
-		{"context/recall/why", "context/recall/QUESTION"},
+		{"context/recall/why", "context/recall/QUESTION"}, {"context/recall/@500?why", "context/recall/@N?QUESTION"},
 		{"context/swap/open/messages:1", "context/swap/open/messages:RANGE"}, {"context/swap/open/messages:1.1", "context/swap/open/messages:RECORD.BLOCK"},
 	}
 }

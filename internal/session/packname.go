@@ -9,6 +9,9 @@ import (
 	"ctxfs/internal/context/pack"
 )
 
+// PackTargets lists whom a pack can be for; the first is the default.
+func PackTargets() []string { return pack.Targets() }
+
 // PackFile is what the name of a pack's file says.
 type PackFile struct {
 	Budget int    // tokens; 0: the session's own
@@ -50,6 +53,19 @@ func PackName(name string) (PackFile, bool) {
 	f.Budget = decimal(digits)
 	return f, f.Budget > 0 && f.Budget <= MaxBudget
 }
+
+// recallName reads the name of an answer of recall: a question, or "@4000?" and a question for an answer of so many tokens.
+// budget is 0 when the name has none.
+func recallName(name string) (query string, budget int) {
+	digits, query, asks := strings.Cut(strings.TrimPrefix(name, "@"), "?")
+	if n := decimal(digits); asks && name[0] == '@' && n > 0 && n <= MaxBudget && strings.TrimSpace(query) != "" {
+		return query, n
+	}
+	return name, 0
+}
+
+// RecallName writes the name of an answer of recall in at most budget tokens.
+func RecallName(query string, budget int) string { return "@" + strconv.Itoa(budget) + "?" + query }
 
 // decimal reads a number from 1 on as strconv writes it; 0 for anything else.
 func decimal(s string) int {

@@ -198,12 +198,17 @@ func (x *Session) build(name string) (view, error) {
 	return view{}, refuse(NotFound, "%s is not a generated file", name)
 }
 
-func (x *Session) buildRecall(query string) (view, error) {
+// buildRecall answers the question that a name in context/recall/ asks.
+func (x *Session) buildRecall(name string) (view, error) {
 	in, err := x.input(0)
 	if err != nil {
 		return view{}, err
 	}
-	data, err := x.fold.work.Recall(in, query, in.Budget-in.Reserve)
+	query, budget := recallName(name)
+	if budget == 0 {
+		budget = in.Budget - in.Reserve
+	}
+	data, err := x.fold.work.Recall(in, query, budget)
 	return view{data: data}, err
 }
 

@@ -141,6 +141,36 @@ func TestRecallFindsTheMessage(t *testing.T) {
 	}
 }
 
+// TestRecallNamesTheRest: each match is in the answer whole, or in the list at its end, whatever the budget has room for.
+func TestRecallNamesTheRest(t *testing.T) {
+	var list []msg
+	for i := range 60 {
+		list = append(list, text("user", fmt.Sprintf("the mount bug, part %d: %s", i+1, strings.Repeat("dentry ", 20+3*i))))
+	}
+	w, h := fold(t, logOf(t, list...))
+	for _, budget := range []int{200, 500, 1000, 4000, 100_000} {
+		out, err := w.Recall(Input{History: h}, "mount bug", budget)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := w.tok.Count(string(out)); n > budget {
+			t.Errorf("%d tokens for a budget of %d", n, budget)
+		}
+		shown := strings.Count(string(out), ", score ")
+		_, rest, more := strings.Cut(string(out), "more records match\n\n")
+		if more != (shown < len(list)) || !strings.HasSuffix(string(out), "\n") {
+			t.Fatalf("budget %d shows %d:\n%s", budget, shown, out)
+		}
+		listed, unlisted := strings.Count(strings.TrimSuffix(rest, "\n"), "messages:")-1, 0 // the path names the first again
+		if _, s, ok := strings.Cut(rest, " and "); ok {
+			_, _ = fmt.Sscan(s, &unlisted)
+		}
+		if more && (listed < 1 || shown+listed+unlisted != len(list)) || budget >= 1000 && shown == 0 {
+			t.Errorf("budget %d: %d shown, %d listed and %d more, of %d", budget, shown, listed, unlisted, len(list))
+		}
+	}
+}
+
 func TestSwapAndDedupTellTheTruth(t *testing.T) {
 	list := conversation(80)
 	for i := 0; i < 3; i++ {

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -94,7 +95,7 @@ func (w *Workset) blob(h record.History, e dedup.Entry) ([]byte, bool, error) {
 const recallLimit = 400
 
 // Recall answers a query from the whole log: the best records with their numbers and times, best first, in at most
-// budget tokens.
+// budget tokens. Each is whole, with long blocks cut to recallLimit tokens; matches that do not fit are listed at the end.
 func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 	w.exact.readFrom(in.History)
 	hits := w.index.Rank(query, w.Len(), maxHits, in.Without)
@@ -104,8 +105,13 @@ func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 	}
 	limit := min(recallLimit, budget/3)
 	f := flow{w: w, h: in.History, limit: func(int, int) int { return limit }, stand: func(int, int) int { return 0 }, query: query, cache: map[int]*record.Record{}}
-	text := head
+	text, room := head, true
+	var rest []int
 	for _, h := range hits {
+		if !room {
+			rest = append(rest, h.N)
+			continue
+		}
 		group := append(w.partners(h.N), h.N)
 		sort.Ints(group)
 		f.in = func(n int) bool { i := sort.SearchInts(group, n); return i < len(group) && group[i] == n }
@@ -113,14 +119,39 @@ func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("recall: %w", err)
 		}
-		if w.tok.Count(text+s) <= budget {
+		if w.tok.Count(text+s) <= budget-min(maxRest, budget/3) {
 			text += s
+		} else {
+			rest = append(rest, h.N)
 		}
-		if w.tok.Count(text) > budget*9/10 {
+		room = w.tok.Count(text) <= budget*9/10
+	}
+	return []byte(w.within(w.withRest(text, rest, budget), budget)), w.exact.err
+}
+
+// maxRest is how many tokens of an answer of Recall are kept free for the list of matches that do not fit.
+const maxRest = 80
+
+// withRest adds the list of matching records that are not in text: as many as fit into budget tokens.
+func (w *Workset) withRest(text string, rest []int, budget int) string {
+	if len(rest) == 0 {
+		return text
+	}
+	first := swap.Range{A: rest[0], B: rest[0]}.Ref()
+	list, full := "", ""
+	for i, n := range rest {
+		list += ", " + swap.Range{A: n, B: n}.Ref()
+		more := ""
+		if left := len(rest) - i - 1; left > 0 {
+			more = fmt.Sprintf(" and %d more", left)
+		}
+		s := fmt.Sprintf("%s## %d more records match\n\n%s%s: cat %s\n", text, len(rest), list[2:], more, swap.OpenPath(first))
+		if w.tok.Count(s) > budget {
 			break
 		}
+		full = s
 	}
-	return []byte(w.within(text, budget)), w.exact.err
+	return cmp.Or(full, text)
 }
 
 func (w *Workset) recalled(f *flow, group []int, h recall.Hit) (string, error) {
