@@ -2,11 +2,13 @@ package tests
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +50,10 @@ func TestMCP(t *testing.T) {
 	log := m.session("decimal") + "/messages.jsonl"
 	add(t, log, conversation(40))
 	add(t, log, message("user", "why does the EXPORT-BUG happen?"))
+	long := m.session("long") + "/messages.jsonl"
+	for i := range 200 {
+		add(t, long, message("user", fmt.Sprintf("part %d of the export bug: %s", i, strings.Repeat("a number with a comma ", 60))))
+	}
 	token := filepath.Join(t.TempDir(), "token")
 	server := exec.Command(program, "mcp", "--mount", m.point, "--http", "127.0.0.1:0", "--token-file", token)
 	var said lockedBuilder
@@ -96,34 +102,7 @@ func TestMCPRemount(t *testing.T) {
 	m := newMount(t)
 	log := m.session("s") + "/messages.jsonl"
 	add(t, log, message("user", "before"))
-	server := exec.Command(program, "mcp", "--mount", m.point)
-	in, err := server.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	said := bufio.NewReader(out)
-	ask := func(request string) string {
-		t.Helper()
-		if _, err := io.WriteString(in, request+"\n"); err != nil {
-			t.Fatal(err)
-		}
-		line, err := said.ReadString('\n')
-		if err != nil {
-			t.Fatal(err)
-		}
-		return line
-	}
-	ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`)
-	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
-		t.Fatal(err)
-	}
+	ask := askMCP(t, exec.Command(program, "mcp", "--mount", m.point))
 	history := `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"history","arguments":{"session":"coder/s"}}}`
 	create := `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"append","arguments":{"session":"coder/new","create":true,"records":[{"role":"user","content":"after"}]}}}`
 	if got := ask(history); !strings.Contains(got, "before") {
@@ -132,7 +111,7 @@ func TestMCPRemount(t *testing.T) {
 	run(t, "umount", m.point)
 	_ = m.cmd.Wait()
 	for _, request := range []string{history, create} {
-		if got := ask(request); !strings.Contains(got, "no ctxfs is mounted there now") {
+		if got := ask(request); !strings.Contains(got, "(mount one with: ctxfs mount "+m.point) || !strings.Contains(got, `"isError":true`) {
 			t.Errorf("without a mount: %s", got)
 		}
 	}
@@ -146,11 +125,92 @@ func TestMCPRemount(t *testing.T) {
 	if got := ask(create); !strings.Contains(got, "1 records were added to coder/new") {
 		t.Errorf("after: %s", got)
 	}
-	if err := in.Close(); err != nil {
+}
+
+// askMCP starts a server and shakes hands with it. The function sends a request and returns the answer, a line each; the
+// server's end, at the end of its input, is waited for.
+func askMCP(t *testing.T, server *exec.Cmd) func(request string) string {
+	t.Helper()
+	in, err := server.StdinPipe()
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := server.Wait(); err != nil {
-		t.Error(err)
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(in.Close(), server.Wait()); err != nil {
+			t.Error(err)
+		}
+	})
+	said := bufio.NewReader(out)
+	ask := func(request string) string {
+		t.Helper()
+		if _, err := io.WriteString(in, request+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		line, err := said.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		return line
+	}
+	if got := ask(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`); !strings.Contains(got, `"serverInfo"`) {
+		t.Fatalf("the handshake: %s", got)
+	}
+	if _, err := io.WriteString(in, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
+		t.Fatal(err)
+	}
+	return ask
+}
+
+const listTools, listSessions = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"sessions","arguments":{}}}`
+
+// A client may start its servers before there is a mount: they answer, say what to do to whoever calls a tool, and work once there
+// is one.
+func TestMCPBeforeMount(t *testing.T) {
+	needFUSE(t)
+	point := filepath.Join(t.TempDir(), "ctx")
+	if err := os.Mkdir(point, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	m := &mount{t: t, point: point, store: filepath.Join(t.TempDir(), "store"), agent: filepath.Join(point, "home", fmt.Sprint(os.Getuid()), "agent", "coder")}
+	ask := askMCP(t, exec.Command(program, "mcp", "--mount", point))
+	if got := ask(listTools); !strings.Contains(got, `"name":"recall"`) {
+		t.Errorf("tools: %s", got)
+	}
+	if got := ask(`{"jsonrpc":"2.0","id":2,"method":"resources/list"}`); !strings.Contains(got, "ctxfs:///sessions") {
+		t.Errorf("resources: %s", got)
+	}
+	if got := ask(listSessions); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, "mount one with: ctxfs mount "+point) {
+		t.Errorf("before: %s", got)
+	}
+	m.start()
+	t.Cleanup(m.finish)
+	m.session("first")
+	if got := ask(listSessions); !strings.Contains(got, "coder/first") {
+		t.Errorf("after: %s", got)
+	}
+}
+
+// A server that does not know which of several mounts is meant answers too, and lists them.
+func TestMCPSeveralMounts(t *testing.T) {
+	if list, _ := command("findmnt", "-n", "-o", "FSTYPE", "/ctx"); strings.Contains(list, "ctxfs") {
+		skip(t, "a ctxfs is mounted at /ctx, which is preferred")
+	}
+	a, b := newMount(t), newMount(t)
+	server := exec.Command(program, "mcp")
+	server.Dir, server.Env = t.TempDir(), slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "CTXFS_MOUNT=") })
+	ask := askMCP(t, server)
+	if got := ask(listTools); !strings.Contains(got, `"name":"recall"`) {
+		t.Errorf("tools: %s", got)
+	}
+	if got := ask(listSessions); !strings.Contains(got, `"isError":true`) || !strings.Contains(got, a.point) || !strings.Contains(got, b.point) || !strings.Contains(got, "ctxfs mcp --mount DIR") {
+		t.Errorf("several: %s", got)
 	}
 }
 

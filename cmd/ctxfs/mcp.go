@@ -15,6 +15,7 @@ import (
 	"ctxfs/internal/mcp"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 func newMCP() *cobra.Command {
@@ -27,18 +28,13 @@ number of clients at http://ADDR/mcp (streamable HTTP), on loopback addresses on
 Resources: the files of the mount (ctxfs:///home/1000/agent/coder/session/fix-42/context/pack.md). Tools: sessions, pack, recall,
 open, history, append. Prompts: continue, recall.
 
+The mount is looked for at each request: the server starts without one, says so to whoever calls a tool, and works once there is one.
+
 Other users of the host reach a loopback port too. So clients must send "Authorization: Bearer TOKEN"; the token is in a file of
 yours that only you can read, which is made when it is not there.`,
 		Example: "  ctxfs mcp\n  ctxfs mcp --http 127.0.0.1:7333", Args: exactArgs(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			point, err := pickMount(mount)
-			if err != nil {
-				return err
-			}
-			s, err := mcp.New(mcp.Options{Point: point, UID: os.Getuid(), Version: version})
-			if err != nil {
-				return err
-			}
+			s := mcp.New(mcp.Options{Mount: func() (string, error) { return mcpMount(mount) }, FS: unix.FUSE_SUPER_MAGIC, UID: os.Getuid(), Version: version})
 			ctx, stop := signal.NotifyContext(cmd.Context(), os.Interrupt, syscall.SIGTERM)
 			defer stop()
 			if addr != "" {
@@ -55,6 +51,15 @@ yours that only you can read, which is made when it is not there.`,
 	fl.StringVar(&addr, "http", "", "serve at this loopback address and port, like 127.0.0.1:7333; port 0: any that is free")
 	fl.StringVar(&tokenFile, "token-file", "", "file of the token (default $XDG_RUNTIME_DIR/ctxfs/mcp-token; without that, ~/.local/state/ctxfs/mcp-token)")
 	return cmd
+}
+
+// mcpMount finds the mount for one request of a client. Who reads the error configures a client, or asks somebody who does.
+func mcpMount(named string) (string, error) {
+	point, err := pickMount(named)
+	if errors.As(err, new(usageError)) {
+		err = fmt.Errorf("%w; in a client's configuration: ctxfs mcp --mount DIR", err)
+	}
+	return point, err
 }
 
 func serveMCP(ctx context.Context, cmd *cobra.Command, s *mcp.Server, addr, tokenFile string) error {

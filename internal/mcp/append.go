@@ -43,7 +43,7 @@ func (s *Server) appendTool(_ context.Context, req *mcp.CallToolRequest, in appe
 	if err = errors.Join(err, f.Close()); err != nil {
 		return nil, nil, clean(err)
 	}
-	return text(fmt.Appendf(nil, "%d records were added to %s", count, s.shortName(dir))), nil, nil
+	return texts(fmt.Sprintf("%d records were added to %s", count, s.shortName(dir))), nil, nil
 }
 
 // maxAppend is how many bytes of more than one record a call adds: 1 MiB less a page, which the kernel hands to a mount in one

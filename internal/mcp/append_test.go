@@ -43,7 +43,7 @@ func call(t *testing.T, c *mcp.ClientSession, tool, arguments string) (string, b
 // TestAppend: records come into the log as they were given, all of a call or none.
 func TestAppend(t *testing.T) {
 	s := tree(t)
-	log := filepath.Join(s.opt.Point, "home/1000/agent/coder/session/fix-42/messages.jsonl")
+	log := filepath.Join(point(t, s), "home/1000/agent/coder/session/fix-42/messages.jsonl")
 	if err := os.WriteFile(log, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func content(t *testing.T, name string) string {
 // TestHistoryFrom: the first record is 1.
 func TestHistoryFrom(t *testing.T) {
 	s := tree(t)
-	log := filepath.Join(s.opt.Point, "home/1000/agent/coder/session/fix-42/messages.jsonl")
+	log := filepath.Join(point(t, s), "home/1000/agent/coder/session/fix-42/messages.jsonl")
 	if err := os.WriteFile(log, []byte("{\"n\":1}\n{\"n\":2}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -90,4 +90,30 @@ func TestHistoryFrom(t *testing.T) {
 	if said, refused := call(t, c, "history", `{"session":"coder","from":2}`); refused || said != "{\"n\":2}\n\nrecords 2 to 2 of 2" {
 		t.Errorf("%q", said)
 	}
+}
+
+// newest speaks to a server by the newest version of the protocol.
+func newest(t *testing.T, s *Server) *mcp.ClientSession {
+	t.Helper()
+	here, there := mcp.NewInMemoryTransports()
+	if _, err := s.mcp.Connect(context.Background(), there, nil); err != nil {
+		t.Fatal(err)
+	}
+	c, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(context.Background(), here, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func readParams(uri string) *mcp.ReadResourceParams { return &mcp.ReadResourceParams{URI: uri} }
+
+// contentText returns text i of a result, "" when it has fewer.
+func contentText(t *testing.T, r *mcp.CallToolResult, i int) string {
+	t.Helper()
+	if i >= len(r.Content) {
+		return ""
+	}
+	return r.Content[i].(*mcp.TextContent).Text
 }

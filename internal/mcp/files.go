@@ -7,34 +7,45 @@ import (
 	"syscall"
 )
 
-// ErrNotMounted: the mount was ended. It may come again.
-var ErrNotMounted = errors.New("no ctxfs is mounted there now; mount it again with: ctxfs mount")
+// ErrNotMounted is the error of every request while there is no mount to serve, or none that the user clearly means.
+var ErrNotMounted = errors.New("no mount")
 
-// files are those beneath a mountpoint. The mount is held while one is open and no longer: a server lives as long as an editor does, and
-// in between the mount can be ended and made again.
+// unmounted is an ErrNotMounted that says why, and what to do. It hides the cause: a mountpoint that does not exist is not a
+// file that does not exist.
+type unmounted struct{ text string }
+
+func (u unmounted) Error() string        { return u.text }
+func (u unmounted) Is(target error) bool { return target == ErrNotMounted }
+
+// files are those beneath the mountpoint. Which mount it is, is asked anew for each step: a server starts before there is a mount,
+// and lives as long as an editor does, while mounts end and come back. The mount is held open during the step only.
 type files struct {
-	point string
-	kind  int64 // of the file system there (statfs(2), f_type)
+	mount func() (point string, err error)
+	fs    int64 // type of the file system (statfs(2), f_type); 0: any
 }
 
-func filesOf(point string) (files, error) {
-	var st syscall.Statfs_t
-	if err := syscall.Statfs(point, &st); err != nil {
-		return files{}, &os.PathError{Op: "statfs", Path: point, Err: err}
-	}
-	return files{point, int64(st.Type)}, nil
-}
-
-// in opens the mount for one step. A folder that is there instead of it is left alone.
+// in opens the mount for one step. A plain folder at the mountpoint is left alone.
 func (f files) in(do func(*os.Root) error) error {
-	root, err := os.OpenRoot(f.point)
-	if errors.Is(err, syscall.ENOTCONN) {
-		return fmt.Errorf("%s: %w", f.point, ErrNotMounted)
-	}
+	point, err := f.mount()
 	if err != nil {
-		return err
+		return unmounted{err.Error()}
+	}
+	root, err := os.OpenRoot(point)
+	if err != nil {
+		return unmounted{fmt.Sprintf("%s: %v (mount it again with: ctxfs mount)", point, err)}
 	}
 	defer root.Close()
+	if err := f.check(root); err != nil {
+		return fmt.Errorf("%s: %w", point, err)
+	}
+	return do(root)
+}
+
+// check returns an error unless root is a mount.
+func (f files) check(root *os.Root) error {
+	if f.fs == 0 {
+		return nil
+	}
 	top, err := root.Open(".")
 	if err != nil {
 		return err
@@ -42,12 +53,12 @@ func (f files) in(do func(*os.Root) error) error {
 	defer top.Close()
 	var st syscall.Statfs_t
 	if err := syscall.Fstatfs(int(top.Fd()), &st); err != nil {
-		return &os.PathError{Op: "statfs", Path: f.point, Err: err}
+		return &os.PathError{Op: "statfs", Path: ".", Err: err}
 	}
-	if int64(st.Type) != f.kind {
-		return fmt.Errorf("%s: %w", f.point, ErrNotMounted)
+	if int64(st.Type) != f.fs {
+		return unmounted{"no ctxfs is mounted here now (mount it again with: ctxfs mount)"}
 	}
-	return do(root)
+	return nil
 }
 
 func (f files) Open(name string) (*os.File, error) { return f.OpenFile(name, os.O_RDONLY, 0) }

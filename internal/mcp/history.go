@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"slices"
 
 	"ctxfs/internal/session"
 
@@ -20,30 +21,36 @@ const (
 )
 
 func (s *Server) historyTool(_ context.Context, _ *mcp.CallToolRequest, in historyArgs) (*mcp.CallToolResult, any, error) {
-	dir, err := s.find(in.Session)
+	most, err := tokens(in.MaxTokens)
 	if err != nil {
 		return nil, nil, err
 	}
 	if in.From < 0 {
-		return nil, nil, fmt.Errorf("from is %d: the first record is 1; without from, the last ones are given", in.From)
+		return nil, nil, fmt.Errorf("from is %d: the first record is 1; without from, the newest records", in.From)
 	}
-	if in.Limit <= 0 {
-		in.Limit = defaultRecords
+	count, err := limit(in.Limit, defaultRecords, maxRecords)
+	if err != nil {
+		return nil, nil, err
+	}
+	dir, err := s.find(in.Session)
+	if err != nil {
+		return nil, nil, err
 	}
 	f, err := s.root.Open(path.Join(dir, session.Messages))
 	if err != nil {
 		return nil, nil, clean(err)
 	}
 	defer f.Close()
-	h := window{from: in.From, limit: min(in.Limit, maxRecords)}
+	h := window{from: in.From, limit: count}
 	if err := h.read(f); err != nil {
 		return nil, nil, clean(err)
 	}
-	data := h.text()
-	if len(data) > maxFile {
-		return nil, nil, fmt.Errorf("record %d alone has %d bytes: the tool open gives parts of it, messages:%d.1", h.first, len(data), h.first)
+	tok, err := s.tok()
+	if err != nil {
+		return nil, nil, err
 	}
-	return &mcp.CallToolResult{Content: []mcp.Content{&mcp.TextContent{Text: string(data)}, &mcp.TextContent{Text: h.note()}}}, nil, nil
+	h.fit(most, tok.CountBytes)
+	return texts(string(h.text()), h.note()), nil, nil
 }
 
 // window is a part of a log: so many records from one on, or the last ones, and no more of them than an answer may have.
@@ -53,6 +60,7 @@ type window struct {
 	bytes       int  // of lines
 	full        bool // the answer ends before the next record
 	first, all  int  // number of lines[0]; records in the log
+	large       int  // tokens of the one record that alone is more than an answer may have
 }
 
 func (w *window) read(r io.Reader) error {
@@ -93,11 +101,50 @@ func (w *window) keep(line []byte) {
 	}
 }
 
+// fit drops whole lines until the others have at most max tokens: the last ones where from is given, else the first.
+func (w *window) fit(max int, count func([]byte) int) {
+	lines := w.lines
+	if w.from == 0 {
+		slices.Reverse(lines)
+	}
+	sum, n := 0, 0
+	for ; n < len(lines); n++ {
+		if sum += count(lines[n]); sum > max {
+			break
+		}
+	}
+	if n == 0 && len(lines) > 0 {
+		w.large = sum
+	}
+	lines = lines[:n]
+	if w.from == 0 {
+		slices.Reverse(lines)
+		w.first = w.all - n + 1
+	}
+	w.lines = lines
+}
+
 func (w *window) text() []byte { return bytes.Join(w.lines, nil) }
 
+// note says which records the answer has, and how to get the others.
 func (w *window) note() string {
+	if w.large > 0 {
+		n := w.first
+		if w.from == 0 {
+			n = w.all
+		}
+		return fmt.Sprintf("record %d of %d alone has %d tokens: read it in parts by the tool open, with ref messages:%d, or ask with a larger max_tokens", n, w.all, w.large, n)
+	}
 	if len(w.lines) == 0 {
 		return fmt.Sprintf("no records of %d", w.all)
 	}
-	return fmt.Sprintf("records %d to %d of %d", w.first, w.first+len(w.lines)-1, w.all)
+	last := w.first + len(w.lines) - 1
+	text := fmt.Sprintf("records %d to %d of %d", w.first, last, w.all)
+	switch {
+	case w.from > 0 && last < w.all:
+		text += fmt.Sprintf("; go on with from %d", last+1)
+	case w.from == 0 && w.first > 1:
+		text += "; earlier ones with from"
+	}
+	return text
 }

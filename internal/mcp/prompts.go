@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -24,8 +25,11 @@ func (s *Server) continuePrompt(_ context.Context, req *mcp.GetPromptRequest) (*
 	budget := 0
 	if text := req.Params.Arguments["budget"]; text != "" {
 		n, err := strconv.Atoi(text)
-		if err != nil || n <= 0 {
+		if err != nil {
 			return nil, fmt.Errorf("budget %q is not a number of tokens", text)
+		}
+		if err := checkBudget(n); err != nil {
+			return nil, err
 		}
 		budget = n
 	}
@@ -35,10 +39,11 @@ func (s *Server) continuePrompt(_ context.Context, req *mcp.GetPromptRequest) (*
 
 func (s *Server) recallPrompt(_ context.Context, req *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 	question := strings.ReplaceAll(strings.TrimSpace(req.Params.Arguments["question"]), "/", " ")
-	if question == "" || len(question) > nameMax || strings.Trim(question, ".") == "" {
-		return nil, fmt.Errorf("question %.40q: a question has 1 to %d bytes", question, nameMax)
+	name := session.RecallName(question, defaultTokens)
+	if question == "" || len(name) > nameMax {
+		return nil, fmt.Errorf("question %.40q: a question has 1 to %d bytes", question, nameMax-len(name)+len(question))
 	}
-	return s.prompt(req, "context/recall/"+question, "Answer from the records below, and say by their numbers where it stands: "+question)
+	return s.prompt(req, "context/recall/"+name, "Answer from the records below, and say by their numbers where it stands: "+question)
 }
 
 // prompt is a task, and a file of the session that the request names.
@@ -65,6 +70,9 @@ func (s *Server) complete(_ context.Context, req *mcp.CompleteRequest) (*mcp.Com
 		return result, nil
 	}
 	list, err := s.sessions("", maxListed)
+	if errors.Is(err, ErrNotMounted) {
+		return result, nil
+	}
 	if err != nil {
 		return nil, clean(err)
 	}

@@ -65,6 +65,9 @@ func (s *Server) listing(next mcp.MethodHandler) mcp.MethodHandler {
 			return result, err
 		}
 		sessions, err := s.sessions("", maxListed)
+		if errors.Is(err, ErrNotMounted) {
+			return list, nil // clients list at their start; what is asked for says so
+		}
 		if err != nil {
 			return nil, clean(err)
 		}

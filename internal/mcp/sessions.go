@@ -36,22 +36,42 @@ func (s *Server) find(name string) (string, error) {
 		if errors.Is(err, ErrNotMounted) {
 			return "", err
 		}
-		if err != nil || current == "" {
-			return "", fmt.Errorf("agent %q has no session: %w", parts[0], errNoSession)
+		if err == nil && current != "" {
+			dir = path.Join(sessions, current)
 		}
-		dir = path.Join(sessions, current)
-	default:
-		return "", fmt.Errorf("%q: %w: a session is AGENT/SESSION, AGENT, or a path in the mount", name, errNoSession)
 	}
 	if !isSession(dir) {
-		return "", fmt.Errorf("%q: %w: a session is AGENT/SESSION, AGENT, or a path in the mount", name, errNoSession)
+		return "", s.unknown(name)
 	}
 	if _, err := s.root.Stat(dir); errors.Is(err, ErrNotMounted) {
 		return "", err
 	} else if err != nil {
-		return "", fmt.Errorf("%q: %w (the tool sessions lists those there are)", name, errNoSession)
+		return "", s.unknown(name)
 	}
 	return dir, nil
+}
+
+// maxNamed is how many sessions an error lists.
+const maxNamed = 10
+
+// unknown is the error of a name that leads to no session. It lists the agent's sessions, else the newest of all.
+func (s *Server) unknown(name string) error {
+	agent, _, _ := strings.Cut(strings.Trim(name, "/"), "/")
+	list, err := s.sessions(agent, maxNamed)
+	if err == nil && len(list) == 0 {
+		list, err = s.sessions("", maxNamed)
+	}
+	if err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("%q: %w: there is none yet (append with create makes AGENT/SESSION)", name, errNoSession)
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, x.Name)
+	}
+	return fmt.Errorf("%q: %w: a session is AGENT/SESSION, AGENT for its current one, or a path in the mount; there are %s (the tool sessions lists more)", name, errNoSession, strings.Join(names, ", "))
 }
 
 // isSession tells whether a clean path is one of a session's folder (Session ABI, Paths).

@@ -56,7 +56,7 @@ func TestGone(t *testing.T) {
 // TestListChanges: the list of sessions changes when one comes, under an agent that was there already too.
 func TestListChanges(t *testing.T) {
 	s := tree(t)
-	list := filepath.Join(s.opt.Point, "home/1000/agent/coder/session/index/list")
+	list := filepath.Join(point(t, s), "home/1000/agent/coder/session/index/list")
 	subscribe(t, client(t, s), sessionsURI)
 	for _, text := range []string{"fix-42\n", "new\nfix-42\n", "fix-42\nnew\n"} {
 		if err := os.WriteFile(list, []byte(text), 0o644); err != nil {

@@ -46,6 +46,24 @@ await call("append", { session: `coder/new-${way}`, create: true, records: [{ ro
 assert((await call("history", { session: `coder/new-${way}` })).includes("records 1 to 2 of 2"));
 await refused("append", { session: "coder/none", records: [{ role: "user", content: "a" }] }, "no such session");
 await refused("append", { session: "coder/decimal", records: [] }, "no records");
+await refused("pack", { session, budget: 5 }, "from 100 to");
+await refused("pack", { session, budget: -1 }, "from 100 to");
+await refused("pack", { session, target: "boss" }, "one of model, tool, reviewer, user");
+await refused("pack", { session: "coder/none" }, "coder/decimal");
+await refused("recall", { session, question: "bug", max_tokens: 1 }, "from 100 to 100000");
+await refused("history", { session, limit: -1 }, "from 1 to 1000");
+const found = await call("recall", { session: "coder/long", question: "export bug" });
+assert(found.length < 20000 && /more records match\n\nmessages:\d+/.test(found), `${found.length} bytes: ${found.slice(-300)}`);
+assert((await call("recall", { session: "coder/long", question: "export bug", max_tokens: 500 })).length < 2500);
+const first = await call("open", { session: "coder/long", ref: "messages:1-50" });
+const next = /go on with offset (\d+)$/.exec(first);
+assert(first.length < 20000 && next, `${first.length} bytes: ${first.slice(-100)}`);
+assert((await call("open", { session: "coder/long", ref: "messages:1-50", offset: +next[1] })).length > 1000);
+const newest = await call("history", { session: "coder/long", limit: 200 });
+assert(newest.length < 20000 && newest.includes("of 200; earlier ones with from"), `${newest.length} bytes: ${newest.slice(-100)}`);
+assert((await call("pack", { session: "coder/long" })).length < 40000);
+await assert.rejects(client.callTool({ name: "nope", arguments: {} })); // an unknown tool is an error of the protocol
+for (const t of (await client.listTools()).tools) assert(/Call it/.test(t.description), `${t.name}: ${t.description}`);
 await refused("pack", { session: "../../etc" }, "no such session");
 await refused("pack", { session: "home/0/../../etc/passwd/x/y" }, "no such session");
 await refused("open", { session, ref: "messages:999999" }, "has no");
