@@ -218,7 +218,9 @@ func TestWatchSubagents(t *testing.T) {
 	m := newMount(t)
 	w := newWatching(m)
 	log := w.path("claude-code", "one")
-	agent := func(id string) string { return filepath.Join(strings.TrimSuffix(log, ".jsonl"), "subagents", "agent-"+id+".jsonl") }
+	agent := func(id string) string {
+		return filepath.Join(strings.TrimSuffix(log, ".jsonl"), "subagents", "agent-"+id+".jsonl")
+	}
 	w.through(map[string][]byte{log: claudeLog("one", 60), agent("k1"): childLog("one", "k1", 30), agent("k2"): claudeChildOpen("one", "k2", 20)})
 	home := filepath.Join(filepath.Dir(m.agent), "claude-code/session")
 	if got := names(t, home); strings.Join(got, " ") != "index one one-agent-k1 one-agent-k2" {

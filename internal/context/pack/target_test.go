@@ -59,7 +59,9 @@ func TestTargets(t *testing.T) {
 // What a program sends at the start of every session is in no pack but a reviewer's, takes no room, and is accounted for.
 func TestInstructions(t *testing.T) {
 	prompt := strings.Repeat("You are a careful agent of the harness. ", 300)
-	sent := func(role, s string) msg { return msg{"role": role, "content": s, "is_meta": true, "type": "instructions"} }
+	sent := func(role, s string) msg {
+		return msg{"role": role, "content": s, "is_meta": true, "type": "instructions"}
+	}
 	log := logOf(t, sent("system", prompt), sent("user", "<environment_context>"+prompt), text("user", "Fix the parser."), text("assistant", "Done: one line of parse.go."),
 		sent("developer", "harness again"), text("user", "And the lexer?"))
 	w, h := fold(t, log)
