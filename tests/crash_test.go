@@ -442,7 +442,7 @@ func TestOrphanTold(t *testing.T) {
 	m.session("orphan")
 	for range 20 {
 		worker := m.worker()
-		must(t, syscall.Kill(worker, syscall.SIGSTOP)) // it hears of both at once
+		pause(t, worker) // it hears of both at once
 		must(t, m.cmd.Process.Kill())
 		until(t, "the supervisor's files are closed", func() bool { // which comes before the end of its last thread
 			status := read(t, fmt.Sprintf("/proc/%d/status", m.cmd.Process.Pid))

@@ -58,7 +58,10 @@ func setup(env *testscript.Env) error {
 	env.Setenv("SESSION", filepath.Join(mnt, "home", uid, "agent/coder/session/fix-42"))
 	env.Setenv("CTXFS_CONFIG", filepath.Join(env.WorkDir, "config"))
 	env.Setenv("HOME", filepath.Join(env.WorkDir, "home"))
-	env.Setenv("SAMPLES", filepath.Join(filepath.Dir(filepath.Dir(mustGetwd())), "samples"))
+	env.Setenv("SAMPLES", filepath.Join(env.WorkDir, "samples"))
+	if err := os.CopyFS(env.Getenv("SAMPLES"), os.DirFS("../../samples")); err != nil { // other users cannot read a clone below /root
+		return err
+	}
 	env.Defer(func() { freeMounts(env) })
 	program, err := exec.LookPath("ctxfs")
 	if err != nil {
@@ -71,14 +74,6 @@ func setup(env *testscript.Env) error {
 		}
 	}
 	return errors.Join(os.Mkdir(mnt, 0o755), os.MkdirAll(env.Getenv("HOME"), 0o755), os.WriteFile(env.Getenv("CTXFS_CONFIG"), nil, 0o644))
-}
-
-func mustGetwd() string {
-	dir, err := os.Getwd()
-	if err != nil {
-		panic(err)
-	}
-	return dir
 }
 
 // freeMounts ends what a script left mounted, which is a failure of its own.
