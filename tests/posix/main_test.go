@@ -25,8 +25,9 @@ var program string
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
 func testMain(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "ctxfs-posix-")
-	if err != nil {
+	err := testhost.UseDisk()
+	dir, derr := os.MkdirTemp("", "ctxfs-posix-")
+	if err = errors.Join(err, derr); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

@@ -90,6 +90,17 @@ func Rare(t testing.TB) {
 	}
 }
 
+// UseDisk sets TMPDIR to /var/tmp where the temporary folder is a tmpfs, which has no FALLOC_FL_ZERO_RANGE and other limits than
+// file systems on disks.
+func UseDisk() error {
+	const tmpfs = 0x01021994 // statfs(2)
+	var st syscall.Statfs_t
+	if err := syscall.Statfs(os.TempDir(), &st); err != nil || st.Type != tmpfs {
+		return err
+	}
+	return os.Setenv("TMPDIR", "/var/tmp")
+}
+
 // RootDir makes a folder that only this user may search, on the file system of /, where the temporary folder often is not. The test
 // ends with its removal.
 func RootDir(t testing.TB) string {
