@@ -64,7 +64,7 @@ func TestSocketToolCallRecord(t *testing.T) {
 	a, c := m.serving(), m.client()
 	c.ask("op", "send", "id", "m1", "input", "list /")
 	in, _ := a.next()
-	a.ask("op", "tool_call", "run", in.Run, "id", "call_1", "name", "ls", "input", map[string]any{"path": "/"})
+	a.raw(`{"op":"tool_call","run":"` + in.Run + `","id":"call_1","name":"ls","input":{"path":"/ <a> & b"}}` + "\n")
 	a.ask("op", "message", "run", in.Run, "id", "res-1", "role", "tool", "tool_call_id", "call_1", "content", "bin etc")
 	a.ask("op", "tool_call", "run", in.Run, "name", "pwd") // an agent that gives no ids
 	a.ask("op", "tool_call", "run", in.Run, "name", "id")
@@ -79,7 +79,7 @@ func TestSocketToolCallRecord(t *testing.T) {
 	if len(list) != 8 {
 		t.Fatalf("%d records: %s", len(list), m.messages("default"))
 	}
-	if string(list[1].Content) != `[{"type":"tool_use","id":"call_1","name":"ls","input":{"path":"/"}}]` || list[1].Role != "assistant" || list[2].ID != "res-1" || list[2].ToolCallID != "call_1" {
+	if string(list[1].Content) != `[{"type":"tool_use","id":"call_1","name":"ls","input":{"path":"/ <a> & b"}}]` || list[1].Role != "assistant" || list[2].ID != "res-1" || list[2].ToolCallID != "call_1" {
 		t.Errorf("the call and its result: %+v", list[1:3])
 	}
 	ids := map[string]bool{}

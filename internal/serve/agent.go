@@ -237,11 +237,8 @@ func (r *run) recordCall(id, name string, input json.RawMessage) (bool, error) {
 	if r.ended {
 		return false, nil
 	}
-	content, err := json.Marshal([]toolUse{{Type: "tool_use", ID: id, Name: name, Input: input}})
-	if err == nil {
-		err = p.put(line{ID: newID("msg-"), Role: "assistant", Content: content, CreatedAt: now(), Run: r.id})
-	}
-	if err != nil {
+	content := encode([]toolUse{{Type: "tool_use", ID: id, Name: name, Input: input}})
+	if err := p.put(line{ID: newID("msg-"), Role: "assistant", Content: content, CreatedAt: now(), Run: r.id}); err != nil {
 		return false, err
 	}
 	r.calls = append(r.calls, id)

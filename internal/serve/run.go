@@ -85,12 +85,12 @@ func (p *place) emit(r *run, f frames.Reply) {
 
 func now() string { return time.Now().UTC().Format(time.RFC3339Nano) }
 
-// text writes a JSON string.
-func text(s string) json.RawMessage {
+// encode returns v, a string or blocks of content, as JSON. People grep in the log, so "<" stays as it is.
+func encode(v any) json.RawMessage {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // never fails for a string
+	_ = enc.Encode(v) // never fails: what is JSON in v was read as JSON
 	return bytes.TrimSpace(buf.Bytes())
 }
 
@@ -155,7 +155,7 @@ func (r *run) record(o outcome) error {
 	if said == "" {
 		return nil
 	}
-	l.Content = text(said)
+	l.Content = encode(said)
 	return r.place.put(l)
 }
 

@@ -63,7 +63,7 @@ func (p *place) take(c *conn, q *frames.Request) (taken, *run, error) {
 		}
 	} else {
 		uid := c.peer.uid
-		err := p.put(line{ID: q.ID, Role: "user", Content: text(q.Input), CreatedAt: now(), Run: newID("run-"), UID: &uid, CWD: q.CWD})
+		err := p.put(line{ID: q.ID, Role: "user", Content: encode(q.Input), CreatedAt: now(), Run: newID("run-"), UID: &uid, CWD: q.CWD})
 		if err != nil {
 			return taken{}, nil, err
 		}
