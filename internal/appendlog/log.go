@@ -55,6 +55,8 @@ type Log struct {
 	rest atomic.Bool
 	// lines is how many lines were committed since the log was opened.
 	lines atomic.Int64
+	// recovered is size as New left it.
+	recovered int64
 
 	sync groupSync
 	disk durable
@@ -77,6 +79,7 @@ func NewAfter(prefix Prefix, f *os.File, q Quarantine) (*Log, error) {
 	if err := l.recover(); err != nil {
 		return nil, fmt.Errorf("recover %s: %w", f.Name(), err)
 	}
+	l.recovered = l.size.Load()
 	return l, nil
 }
 
@@ -201,6 +204,17 @@ func (l *Log) commit(lines []byte, count int, w *Writer) error {
 			return err
 		}
 	}
+	if w == nil || w.journal == nil {
+		return l.write(lines, count, w)
+	}
+	w.journal.Begin(l.size.Load(), len(lines))
+	err := l.write(lines, count, w)
+	w.journal.End(err == nil)
+	return err
+}
+
+// write puts so many lines at the end of the file; mu is held.
+func (l *Log) write(lines []byte, count int, w *Writer) error {
 	n := 0
 	err := thread.As(l.owner, func() (err error) {
 		n, err = writeFull(l.f, lines)

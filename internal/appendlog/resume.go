@@ -1,55 +1,50 @@
 package appendlog
 
-import "bytes"
-
-// Journal is told how far a writer is, so that another process can go on where this one dies.
+// Journal records the commits of a writer, so that the process after a crash knows what of them is in the log. The log's
+// lock is held during both calls.
 type Journal interface {
-	// Begin is told before lines enter the log that they will stand at size. The log's lock is held.
-	Begin(size int64)
+	// Begin records that n bytes of lines are about to be written at offset at of the log.
+	Begin(at int64, n int)
+	// End records the outcome: all of the bytes are in the log, or none of them.
+	End(written bool)
 }
 
-// begun is where the lines of a writer's next commit may stand already.
-type begun struct{ from, to int64 }
-
-// Rest is how a writer stands between two calls.
+// Rest is the state of a writer between two calls.
 type Rest struct {
 	Partial []byte // the unfinished line
 	Ended   bool   // a '\n' that still comes belongs to the line before
 	Over    bool   // the line became too long: what still comes of it is refused
+	// Line counts the lines that the writer began. While it stays the same, Partial only grows.
+	Line uint64
 }
 
-// Rest tells how w stands, valid until the next call.
-func (w *Writer) Rest() Rest { return Rest{w.partial, w.ended, w.over} }
+// Rest returns the state of w. It is valid until the next call.
+func (w *Writer) Rest() Rest { return Rest{w.partial, w.ended, w.over, w.line} }
 
-// SetJournal has j told of each commit.
+// SetJournal has j record each commit.
 func (w *Writer) SetJournal(j Journal) { w.journal = j }
 
-// Restore makes w what a writer of another process was, as Rest told it.
-func (w *Writer) Restore(r Rest) { w.partial, w.ended, w.over = r.Partial, r.Ended, r.Over }
-
-// Resume says that the lines of the next commit were being committed at from when the process died, and that the log was as
-// long as to when it was opened again: what stands there of them is not written twice. 0, 0 takes that back.
-func (w *Writer) Resume(from, to int64) { w.begun = begun{from, to} }
-
-// begin gives what is to be written of lines that are to be committed. The log's lock is held.
-func (w *Writer) begin(lines []byte) []byte {
-	n := w.log.standing(lines, w.begun)
-	w.begun = begun{}
-	if n == 0 && w.journal != nil {
-		w.journal.Begin(w.log.size.Load())
-	}
-	return lines[n:]
+// Restore gives w the state of a writer of another process, which Rest returned there.
+func (w *Writer) Restore(r Rest) {
+	w.partial, w.ended, w.over, w.line = r.Partial, r.Ended, r.Over, r.Line
 }
 
-// standing tells how many bytes of lines stand in the log already; mu is held.
-func (l *Log) standing(lines []byte, b begun) int {
-	n := min(int64(len(lines)), b.to-b.from)
-	if n <= 0 {
-		return 0
-	}
-	have := make([]byte, n)
-	if _, err := l.ReadAt(have, b.from); err != nil || !bytes.Equal(have, lines[:n]) {
-		return 0
-	}
-	return int(n)
+// Resume says that the first done bytes of the lines of the next commit are in the log already: they are not written
+// again.
+func (w *Writer) Resume(done int64) { w.done = done }
+
+// Recovered returns the length of the log in bytes when it was opened and a torn last line was cut off.
+func (l *Log) Recovered() int64 { return l.recovered }
+
+// begin returns what is to be written of lines that are to be committed. The log's lock is held.
+func (w *Writer) begin(lines []byte) []byte {
+	rest := lines[min(w.done, int64(len(lines))):]
+	w.done = 0
+	return rest
+}
+
+// clear drops the unfinished line.
+func (w *Writer) clear() {
+	w.partial = nil
+	w.line++
 }

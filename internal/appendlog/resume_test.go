@@ -8,14 +8,18 @@ import (
 	"testing"
 )
 
-// noted is the journal of a process that is killed.
-type noted struct{ at []int64 }
+// noted is a journal that lists what it is told.
+type noted struct{ list []string }
 
-func (n *noted) Begin(size int64) { n.at = append(n.at, size) }
+func (n *noted) Begin(at int64, bytes int) {
+	n.list = append(n.list, fmt.Sprint("begin ", at, "+", bytes))
+}
+func (n *noted) End(written bool) { n.list = append(n.list, fmt.Sprint("end ", written)) }
 
-// A write that a kill cut anywhere, made again by the next process, is in the log once; what another writer added is, too.
+// A write that a kill cut anywhere, made again by the next process, is in the log once, also when another writer has
+// appended the same line in between.
 func TestResume(t *testing.T) {
-	const before, half = "{\"a\":1}\n", `{"half":`
+	const before, half, other = "{\"a\":1}\n", `{"half":`, "{\"b\":2}\n"
 	write := `"line"}` + "\n{\"b\":2}\n{\"c\":3}\n{\"rest\""
 	lines := half + `"line"}` + "\n{\"b\":2}\n{\"c\":3}\n"
 	for cut := range len(lines) + 1 {
@@ -24,47 +28,41 @@ func TestResume(t *testing.T) {
 			stood = stood[:i+1] // a torn end is cut off when the log is opened
 		}
 		l, k := newLog(t, before+stood)
+		must(t, l.Commit([]byte(other)))
 		w, j := l.NewWriter(), &noted{}
 		w.SetJournal(j)
 		w.Restore(Rest{Partial: []byte(half)})
-		w.Resume(int64(len(before)), l.Size())
+		w.Resume(int64(len(stood)))
 		must(t, w.Write([]byte(write)))
-		if got := content(t, l); got != before+lines {
+		want := before + stood + other + lines[len(stood):]
+		if got := content(t, l); got != want {
 			t.Errorf("cut at %d: %q", cut, got)
 		}
-		if r := w.Rest(); string(r.Partial) != `{"rest"` || r.Ended || r.Over {
-			t.Errorf("cut at %d: %q is left", cut, r.Partial)
+		if r := w.Rest(); string(r.Partial) != `{"rest"` || r.Ended || r.Over || r.Line != 1 {
+			t.Errorf("cut at %d: left is %+v", cut, r)
 		}
-		if want := "[8]"; stood == "" && fmt.Sprint(j.at) != want {
-			t.Errorf("cut at %d: it began at %v, not %v", cut, j.at, want)
-		} else if stood != "" && len(j.at) > 0 {
-			t.Errorf("cut at %d: what was begun before begins at %v", cut, j.at)
+		noted := fmt.Sprint([]string{fmt.Sprint("begin ", len(before+stood+other), "+", len(lines)-len(stood)), "end true"})
+		if stood == lines {
+			noted = "[]"
+		}
+		if fmt.Sprint(j.list) != noted {
+			t.Errorf("cut at %d: the journal has %v, not %v", cut, j.list, noted)
 		}
 		must(t, w.Write([]byte(":1}\n"))) // and what comes then is written
-		if got := content(t, l); got != before+lines+"{\"rest\":1}\n" || len(k.all()) > 0 {
+		if got := content(t, l); got != want+"{\"rest\":1}\n" || len(k.all()) > 0 {
 			t.Errorf("cut at %d: %q, %q set aside", cut, got, k.all())
 		}
 	}
 }
 
-// Who began another write is gone: what stands there is another's, or is not taken for this one's.
-func TestResumeOfAnother(t *testing.T) {
-	for _, c := range []struct{ stood, line string }{{"{\"x\":1}\n", "{\"y\":1}\n"}, {"{\"x\":1}\n{\"z\":1}\n", "{\"z\":1}\n"}} {
-		l, _ := newLog(t, c.stood)
-		w := l.NewWriter()
-		w.Resume(0, l.Size())
-		must(t, w.Write([]byte(c.line)))
-		if got := content(t, l); got != c.stood+c.line {
-			t.Errorf("%q", got)
-		}
-	}
-	l, _ := newLog(t, "{\"x\":1}\n")
-	w := l.NewWriter()
-	w.Resume(0, l.Size())
-	w.Resume(0, 0)
-	must(t, w.Write([]byte("{\"x\":1}\n")))
-	if got := content(t, l); got != "{\"x\":1}\n{\"x\":1}\n" {
-		t.Errorf("taken back: %q", got)
+// The journal hears that a commit failed.
+func TestJournalOfAFailure(t *testing.T) {
+	l, _ := newLog(t, "")
+	w, j := l.NewWriter(), &noted{}
+	w.SetJournal(j)
+	must(t, l.f.Close())
+	if err := w.Write([]byte("{}\n")); err == nil || fmt.Sprint(j.list) != "[begin 0+3 end false]" {
+		t.Errorf("%v, %v", err, j.list)
 	}
 }
 

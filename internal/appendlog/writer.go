@@ -18,7 +18,8 @@ type Writer struct {
 	over bool
 
 	journal Journal // nil: none
-	begun   begun
+	done    int64   // bytes of the next commit's lines that are in the log already
+	line    uint64  // counts the lines that were begun
 }
 
 // NewWriter starts a writer on l.
@@ -45,7 +46,8 @@ func (w *Writer) Write(data []byte) error {
 	}
 	if w.over && !w.anew(data) {
 		w.keep(w.partial, data, ErrTooLong)
-		w.partial, w.over = nil, false
+		w.over = false
+		w.clear()
 		return ErrTooLong
 	}
 	whole, rest := data[:last+1], data[last+1:]
@@ -59,7 +61,7 @@ func (w *Writer) Write(data []byte) error {
 			return cerr // nothing of data was taken: the writer can try again with the same bytes
 		}
 	}
-	w.partial = nil
+	w.clear()
 	if err != nil {
 		w.keep(whole[good:], rest, err)
 		return err
@@ -76,7 +78,8 @@ func (w *Writer) anew(data []byte) bool {
 	if len(w.partial) > 0 {
 		w.keep(w.partial, nil, ErrTooLong)
 	}
-	w.partial, w.over = nil, false
+	w.over = false
+	w.clear()
 	return true
 }
 
@@ -87,7 +90,8 @@ func (w *Writer) gather(data []byte) error {
 	}
 	if len(w.partial)+len(data) >= MaxLine {
 		w.keep(w.partial, data, ErrTooLong)
-		w.partial, w.over = nil, true
+		w.over = true
+		w.clear()
 		return ErrTooLong
 	}
 	w.partial = append(w.partial, data...)
@@ -133,7 +137,8 @@ func (w *Writer) Flush() error {
 	if err := w.log.commit(append(w.partial, '\n'), 1, w); err != nil {
 		return err
 	}
-	w.partial, w.ended, w.over = nil, true, false
+	w.ended, w.over = true, false
+	w.clear()
 	return nil
 }
 
@@ -142,6 +147,6 @@ func (w *Writer) Close() {
 	err := w.Flush()
 	if len(w.partial) > 0 {
 		w.keep(w.partial, nil, err)
-		w.partial = nil
+		w.clear()
 	}
 }

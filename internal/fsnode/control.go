@@ -17,6 +17,7 @@ func (f *FS) writeControlOnce(h *handle, in *fuse.WriteIn, data []byte) error {
 		return status(st)
 	}
 	h.request = in.Unique
+	f.abandon(h)
 	err := f.writeControl(h, in, data)
 	f.noteControl(h, in.Unique, in.Offset, errno(err))
 	return err
@@ -62,15 +63,10 @@ func (f *FS) commit(h *handle, by session.Caller, closing bool) error {
 	if err != nil {
 		return err
 	}
-	name := f.tree.specs[h.node.kind].file
+	err = f.changeControl(h, x, f.tree.specs[h.node.kind].file, by)
 	if h.add {
-		if !h.appended(x, name) {
-			err = x.AppendControl(name, h.data, by)
-		}
 		h.data = nil
 		_ = f.handles.hold(h, 0) // fewer bytes are never refused
-	} else {
-		err = x.WriteControl(name, h.data, by)
 	}
 	h.failed = err != nil
 	h.dirty = false

@@ -102,6 +102,7 @@ func (f *FS) writeLog(h *handle, in *fuse.WriteIn, data []byte) error {
 	if st, done := w.start(in.Unique); done {
 		return status(st)
 	}
+	w.abandon(f.region)
 	if h.sess.Over() {
 		return unix.ESTALE // the line would be nowhere
 	}
@@ -191,6 +192,9 @@ func (f *FS) endLine(h *handle, in *fuse.FlushIn) fuse.Status {
 	if st, done := w.start(in.Unique); done {
 		return st
 	}
+	if w.committed() {
+		return fuse.OK // a write(2) of another thread is under way, and committed the line
+	}
 	err := w.Flush()
 	w.finish(f.region, errno(err))
 	f.settleLog(h)
@@ -215,6 +219,7 @@ func (f *FS) Release(_ <-chan struct{}, in *fuse.ReleaseIn) {
 	h.mu.Lock()
 	for _, w := range h.writers {
 		w.start(in.Unique)
+		w.abandon(f.region)
 		w.Close()
 	}
 	h.mu.Unlock()

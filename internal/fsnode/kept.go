@@ -124,7 +124,10 @@ func (f *FS) noteControl(h *handle, unique, from uint64, errno fuse.Status) {
 		return
 	}
 	old := s.Now().Data
-	next := keep.Shown{Unique: unique &^ keep.Resent, Errno: int32(errno), Bits: h.bits()}
+	next := keep.Shown{Unique: unique &^ keep.Resent, Errno: int32(errno), Bits: h.bits(), Ended: s.Now().Ended}
+	if s.Intent.Now().Unique == next.Unique {
+		next.Ended = next.Unique
+	}
 	if old.Len > 0 && from >= old.Len && uint64(len(h.data)) >= old.Len {
 		next.Data = f.region.Grow(old, h.data, int(old.Len))
 	} else {
@@ -141,14 +144,26 @@ type logWriter struct {
 	*appendlog.Writer
 	slot   *keep.Writer // nil: not kept
 	unique uint64       // of the request that is being carried out
-	began  bool         // lines of it entered the log
+	line   uint64       // appendlog.Rest.Line of the unfinished line in the slot
 }
 
-// Begin: see appendlog.Journal.
-func (w *logWriter) Begin(size int64) {
-	w.began = true
-	w.slot.Begun.Size = size
-	w.slot.Begun.Unique = w.unique
+// Begin implements appendlog.Journal.
+func (w *logWriter) Begin(at int64, n int) {
+	next := keep.LogIntent{Unique: w.unique, At: at, Len: int64(n)}
+	if old := w.slot.Intent.Now(); old.Unique == w.unique {
+		next.Done = old.Done
+	}
+	w.slot.Intent.Set(next)
+}
+
+// End implements appendlog.Journal.
+func (w *logWriter) End(written bool) {
+	next := *w.slot.Intent.Now()
+	if written {
+		next.Done += next.Len
+	}
+	next.Len = 0
+	w.slot.Intent.Set(next)
 }
 
 // newWriter makes a writer for (Fh, LockOwner).
@@ -167,19 +182,38 @@ func (w *logWriter) keep(s *keep.Writer) {
 	}
 }
 
-// start begins a request. done tells that a process before this one carried it out, with that status.
+// start begins a request. done reports that a process before this one carried it out, with the status st.
 func (w *logWriter) start(unique uint64) (st fuse.Status, done bool) {
-	w.unique, w.began = unique&^keep.Resent, false
+	w.unique = unique &^ keep.Resent
 	if w.slot == nil {
 		return fuse.OK, false
 	}
 	if now := w.slot.Now(); unique&keep.Resent != 0 && now.Unique == w.unique {
 		return fuse.Status(now.Errno), true
 	}
-	if w.slot.Begun.Unique != w.unique {
-		w.Resume(0, 0) // who began that write is gone
+	w.Resume(0)
+	if i := w.slot.Intent.Now(); i.Unique == w.unique {
+		w.Resume(i.Done)
 	}
 	return fuse.OK, false
+}
+
+// committed reports whether the unfinished line is in the log, through another request that a process before this one
+// began. That request may still be sent again.
+func (w *logWriter) committed() bool {
+	return w.slot != nil && w.slot.Pending() && w.slot.Intent.Now().Unique != w.unique
+}
+
+// abandon drops the unfinished line if it is in the log. Call it when no other request of the writer is under way: then
+// the one that committed the line is not sent again, because its process was killed.
+func (w *logWriter) abandon(r *keep.Region) {
+	if !w.committed() {
+		return
+	}
+	w.Restore(appendlog.Rest{Line: w.Rest().Line + 1})
+	old := *w.slot.Now()
+	w.slot.Advance(keep.Done{Unique: old.Unique, Errno: old.Errno, Ended: w.slot.Intent.Now().Unique})
+	r.Release(old.Partial)
 }
 
 // What the bits of a writer's slot say.
@@ -206,10 +240,13 @@ func (w *logWriter) finish(r *keep.Region, st fuse.Status) {
 	old := w.slot.Now().Partial
 	rest := w.Rest()
 	partial := rest.Partial
-	d := keep.Done{Unique: w.unique, Errno: int32(st), Bits: writerBits(rest)}
+	d := keep.Done{Unique: w.unique, Errno: int32(st), Bits: writerBits(rest), Ended: w.slot.Now().Ended}
+	if w.slot.Intent.Now().Unique == w.unique {
+		d.Ended = w.unique
+	}
 	if len(partial) > 0 {
 		same := 0
-		if !w.began && uint64(len(partial)) >= old.Len {
+		if rest.Line == w.line {
 			same = int(old.Len) // it only grew
 		}
 		if same == 0 && old.Cap > 0 {
@@ -219,6 +256,7 @@ func (w *logWriter) finish(r *keep.Region, st fuse.Status) {
 		}
 	}
 	w.slot.Advance(d)
+	w.line = rest.Line
 	if old.Cap > 0 && d.Partial.Off != old.Off {
 		r.Release(old)
 	}

@@ -4,9 +4,6 @@ import (
 	"encoding/binary"
 
 	"ctxfs/internal/keep"
-	"ctxfs/internal/session"
-
-	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
 // Most folders that are read are given whole in one answer; only of others the names are noted for the next process.
@@ -62,35 +59,4 @@ func unpackItems(b []byte) (items []item) {
 		b = b[head+n:]
 	}
 	return items
-}
-
-// control tells whether h is a control file that is open for writing.
-func (h *handle) control() bool { return h.write && h.log == nil && h.file == nil }
-
-// carried tells whether a process before this one carried the request out, and how.
-func (h *handle) carried(unique uint64) (fuse.Status, bool) {
-	if h.slot == nil || unique&keep.Resent == 0 || h.slot.Now().Unique != unique&^keep.Resent {
-		return fuse.OK, false
-	}
-	return fuse.Status(h.slot.Now().Errno), true
-}
-
-// appended tells whether a process before this one added to a control file what is to be added, for the same request: the
-// file has grown since that was begun. Else it notes that it is begun now.
-func (h *handle) appended(x *session.Session, name string) bool {
-	if h.slot == nil {
-		return false
-	}
-	now, err := x.ReadControl(name)
-	if err != nil {
-		return false // whoever adds is told
-	}
-	b := &h.slot.Begun
-	if h.request&keep.Resent != 0 && b.Unique == h.request&^keep.Resent {
-		return int64(len(now)) > b.Size
-	}
-	b.Unique = 0
-	b.Size = int64(len(now))
-	b.Unique = h.request &^ keep.Resent
-	return false
 }

@@ -2,6 +2,7 @@ package fsnode
 
 import (
 	"os"
+	"slices"
 
 	"ctxfs/internal/appendlog"
 	"ctxfs/internal/keep"
@@ -23,6 +24,7 @@ func (f *FS) restore() error {
 		writers[w.Fh] = append(writers[w.Fh], w)
 	}
 	slots := f.region.Handles()
+	f.eventsFirst(slots)
 	f.store.Unfinished = f.unfinished(slots, writers)
 	defer func() { f.store.Unfinished = nil }()
 	f.opened = map[uint64]uint64{}
@@ -49,6 +51,18 @@ func (f *FS) restore() error {
 	return nil
 }
 
+// eventsFirst sorts the slots of events.jsonl before all others: opening another log may append an event, and the intents
+// of events.jsonl are settled by its length before that.
+func (f *FS) eventsFirst(slots []*keep.Handle) {
+	order := func(s *keep.Handle) int {
+		if n, err := f.node(s.Node); err == nil && n.kind == kEvents {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(slots, func(a, b *keep.Handle) int { return order(a) - order(b) })
+}
+
 // unfinished tells of which logs a write was going on.
 func (f *FS) unfinished(slots []*keep.Handle, writers map[uint64][]*keep.Writer) func(*session.Session, string) bool {
 	type log struct {
@@ -58,7 +72,7 @@ func (f *FS) unfinished(slots []*keep.Handle, writers map[uint64][]*keep.Writer)
 	going := map[log]bool{}
 	for _, s := range slots {
 		for _, w := range writers[s.Fh] {
-			if w.Begun.Unique == w.Now().Unique {
+			if !w.Intent.Now().Undecided() {
 				continue
 			}
 			if n, err := f.node(s.Node); err == nil && f.class(n) == cLog {
@@ -104,6 +118,9 @@ func (f *FS) restored(s *keep.Handle) (*handle, error) {
 	case cProgram:
 		h.file, err = os.Open("/proc/self/exe")
 		return h, err
+	}
+	if err := f.settleControl(n, s); err != nil {
+		return nil, err
 	}
 	h.data = f.region.Bytes(now.Data)
 	f.restoreShown(h, s.Backing)
@@ -172,8 +189,8 @@ func (h *handle) restoreWriter(r *keep.Region, s *keep.Writer) {
 	w.keep(s)
 	now := s.Now()
 	w.Restore(appendlog.Rest{Partial: append([]byte(nil), r.Bytes(now.Partial)...), Ended: now.Bits&bitEnded != 0, Over: now.Bits&bitOver != 0})
-	if s.Begun.Unique != now.Unique {
-		w.Resume(s.Begun.Size, h.log.Size())
+	if i := s.Intent.Now(); i.Undecided() {
+		s.Intent.Set(i.Settle(h.log.Recovered()))
 	}
 	h.writers[s.Owner] = w
 }

@@ -254,7 +254,11 @@ func (a surviving) commits(fh, unique uint64, do func() fuse.Status) fuse.Status
 	}
 	h.mu.Lock()
 	h.request = unique
+	committed := h.committed()
 	h.mu.Unlock()
+	if committed {
+		return fuse.OK // a write(2) of another process is under way, and changed the file
+	}
 	st := do()
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 
 // The layout. Of the file only pages that were written to take memory.
 const (
-	magic      = 0x6374786673000001 // "ctxfs", version 1: a process that does not know the layout must not go on with it
+	magic      = 0x6374786673000002 // "ctxfs", version 2: a process that does not know the layout must not go on with it
 	headerSize = 1 << 16
 	slotSize   = 256
 	maxSlots   = 1 << 20
@@ -27,7 +27,7 @@ const (
 )
 
 // Layout names the layout: processes of which it differs cannot go on with each other's.
-const Layout = "1"
+const Layout = "2"
 
 // maxInit is the longest INIT request that is kept, in bytes.
 const maxInit = 512

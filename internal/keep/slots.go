@@ -32,10 +32,32 @@ type Handle struct {
 	Dir     uint32 // 1: a folder
 	_       uint32
 	Listed  uint64 // of a folder: how many names it had when all of them were given; 0: they were not yet
-	Begun   Begun  // a change that was begun
-	which   atomic.Uint32
-	_       uint32
-	was     [2]Shown
+	last    pair[Shown]
+	Intent  pair[ControlIntent]
+}
+
+// Pending reports whether a request changed the file as it intended, and the open file's state is still the one before that
+// request: the process died in between.
+func (h *Handle) Pending() bool {
+	i := h.Intent.Now()
+	return i.Made && i.Unique != h.Now().Ended
+}
+
+// pair is a value that changes in one step: a process that is killed leaves either the old value or the new one.
+type pair[T any] struct {
+	which atomic.Uint32 // its lowest bit is the index of the value that counts
+	_     uint32
+	was   [2]T
+}
+
+// Now returns the value. It is valid until the second Set after it.
+func (p *pair[T]) Now() *T { return &p.was[p.which.Load()&1] }
+
+// Set replaces the value. One goroutine at a time may call it.
+func (p *pair[T]) Set(v T) {
+	next := 1 - p.which.Load()&1
+	p.was[next] = v
+	p.which.Store(next)
 }
 
 // Shown is the state of an open file or folder after a request.
@@ -44,22 +66,41 @@ type Shown struct {
 	Errno  int32
 	Bits   uint32 // what else the file system notes
 	Data   Extent // what it shows
+	Ended  uint64 // the last intent that this state includes
 }
 
-// Now is how the open file stands.
-func (h *Handle) Now() *Shown { return &h.was[h.which.Load()&1] }
+// Now returns the state of the open file after its last finished request.
+func (h *Handle) Now() *Shown { return h.last.Now() }
 
 // Advance makes s the open file's state, in one step.
-func (h *Handle) Advance(s Shown) {
-	next := 1 - h.which.Load()&1
-	h.was[next] = s
-	h.which.Store(next)
+func (h *Handle) Advance(s Shown) { h.last.Set(s) }
+
+// ControlIntent records that a request replaces the content of a control file. It is set under the lock that orders the
+// changes of the file, before the change and after it. So at most one intent of a file is neither made nor zero, and the
+// file's content says whether that change was made.
+type ControlIntent struct {
+	Unique uint64   // the request; 0: there is no intent
+	Len    uint64   // length of the new content in bytes
+	Sum    [16]byte // first half of the BLAKE3 hash of the new content
+	Made   bool     // the content was replaced
 }
 
-// Begun is a change that was begun: which request's, and how large the file was then.
-type Begun struct {
-	Unique uint64
-	Size   int64
+// LogIntent records that a request appends lines to a log. It is set under the lock that orders the appends of the log,
+// before the write and after it. So of the intents of a log at most one is undecided (Len > 0), and what stands in the
+// log from At on is the beginning of its lines.
+type LogIntent struct {
+	Unique uint64 // the request; 0: there is no intent
+	Done   int64  // bytes of the request's lines that are in the log
+	At     int64  // offset in the log at which the next ones are being written
+	Len    int64  // how many bytes are being written; 0: none, and Done is all there is
+}
+
+// Undecided reports whether the process that recorded i died before it recorded the outcome.
+func (i *LogIntent) Undecided() bool { return i.Len > 0 }
+
+// Settle decides i, given the length of the log when it was opened after the crash.
+func (i *LogIntent) Settle(size int64) LogIntent {
+	return LogIntent{Unique: i.Unique, Done: i.Done + min(max(size-i.At, 0), i.Len)}
 }
 
 // Done is the state of a writer after a request.
@@ -68,27 +109,29 @@ type Done struct {
 	Errno   int32
 	Bits    uint32 // what else the file system notes
 	Partial Extent // the unfinished line
+	Ended   uint64 // the last intent that this state includes
 }
 
 // Writer is the slot of one writer of a log.
 type Writer struct {
 	slot
-	Fh    uint64 // of the open file
-	Owner uint64 // lock owner: which process's
-	Begun Begun
-	which atomic.Uint32 // of was: the one that counts
-	_     uint32
-	was   [2]Done
+	Fh     uint64 // of the open file
+	Owner  uint64 // lock owner: which process's
+	last   pair[Done]
+	Intent pair[LogIntent]
 }
 
-// Now is how the writer stands.
-func (w *Writer) Now() *Done { return &w.was[w.which.Load()&1] }
+// Now returns the state of the writer after its last finished request.
+func (w *Writer) Now() *Done { return w.last.Now() }
 
 // Advance makes d the writer's state, in one step.
-func (w *Writer) Advance(d Done) {
-	next := 1 - w.which.Load()&1
-	w.was[next] = d
-	w.which.Store(next)
+func (w *Writer) Advance(d Done) { w.last.Set(d) }
+
+// Pending reports whether lines that a request intended are in the log, and the writer's state is still the one before
+// that request: the process died in between.
+func (w *Writer) Pending() bool {
+	i := w.Intent.Now()
+	return i.Done > 0 && i.Unique != w.Now().Ended
 }
 
 func (r *Region) slot(i int) *slot { return (*slot)(r.at(i)) }

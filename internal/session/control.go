@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"path"
 	"strings"
 
 	"ctxfs/internal/record"
@@ -137,8 +138,34 @@ func cutShort(data []byte) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)
 }
 
+// Change is how ChangeControl changes a control file.
+type Change struct {
+	Append bool   // add the bytes to the file's content
+	Intent Intent // nil: nobody records the change
+}
+
+// Intent records a change of a control file, so that the process after a crash knows whether it was made. The lock that
+// orders the changes of the session's control files is held during both calls.
+type Intent interface {
+	// Begin records that content is about to become the file's content.
+	Begin(content []byte)
+	// End records whether it did.
+	End(made bool)
+}
+
 // WriteControl checks data and puts it in the place of the old content, in one step.
 func (x *Session) WriteControl(name string, data []byte, by Caller) error {
+	return x.ChangeControl(name, data, by, Change{})
+}
+
+// AppendControl adds whole lines to a control file in one step: two that append at a time both get in.
+func (x *Session) AppendControl(name string, lines []byte, by Caller) error {
+	return x.ChangeControl(name, lines, by, Change{Append: true})
+}
+
+// ChangeControl checks what data makes of a control file, and makes that its content in one step. After an error the old
+// content stays, except when only its durability failed.
+func (x *Session) ChangeControl(name string, data []byte, by Caller, c Change) error {
 	ctl, ok := x.control(name)
 	if !ok {
 		return refuse(NotFound, "%s is not a control file", name)
@@ -148,6 +175,16 @@ func (x *Session) WriteControl(name string, data []byte, by Caller) error {
 	}
 	x.ctlMu.Lock()
 	defer x.ctlMu.Unlock()
+	var old []byte
+	var err error
+	if c.Append {
+		if old, err = x.ReadControl(name); err != nil {
+			return err
+		}
+		data = append(old[:len(old):len(old)], data...)
+	} else {
+		old, _ = x.store.dir.ReadFile(x.file(name), MaxControl) // only to tell of a change
+	}
 	keep, err := ctl.check(x, data, by)
 	if err != nil {
 		return err
@@ -155,42 +192,41 @@ func (x *Session) WriteControl(name string, data []byte, by Caller) error {
 	if err := ctl.fits(name, len(keep)); err != nil {
 		return err
 	}
-	old, _ := x.store.dir.ReadFile(x.file(name), MaxControl) // only to tell of a change
-	if err := x.put(name, keep); err != nil {
+	if err := x.replace(name, keep, c.Intent); err != nil {
 		return err
 	}
 	x.controlChanged(name, old, keep)
 	return nil
 }
 
-// AppendControl adds whole lines to a control file in one step: two that append at a time both get in.
-func (x *Session) AppendControl(name string, lines []byte, by Caller) error {
-	ctl, ok := x.control(name)
-	if !ok {
-		return refuse(NotFound, "%s is not a control file", name)
+// replace is put with a record of its intent, which may be nil.
+func (x *Session) replace(name string, data []byte, intent Intent) error {
+	if intent == nil {
+		return x.put(name, data)
 	}
-	if err := ctl.fits(name, len(lines)); err != nil {
-		return err
+	intent.Begin(data)
+	err := x.put(name, data)
+	made := err == nil
+	if err != nil { // it may have failed after the rename
+		now, rerr := x.StoredControl(name)
+		made = rerr == nil && bytes.Equal(now, data)
 	}
-	x.ctlMu.Lock()
-	defer x.ctlMu.Unlock()
-	old, err := x.ReadControl(name)
-	if err != nil {
-		return err
+	intent.End(made)
+	return err
+}
+
+// StoredControl returns the bytes of a control file in the store, which are nil while it was not written.
+func (x *Session) StoredControl(name string) ([]byte, error) {
+	data, err := x.readFile(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
 	}
-	data := append(old[:len(old):len(old)], lines...)
-	keep, err := ctl.check(x, data, by)
-	if err != nil {
-		return err
-	}
-	if err := ctl.fits(name, len(keep)); err != nil {
-		return err
-	}
-	if err := x.put(name, keep); err != nil {
-		return err
-	}
-	x.controlChanged(name, old, keep)
-	return nil
+	return data, err
+}
+
+// SyncControl returns when the name of a control file's content is durable.
+func (x *Session) SyncControl(name string) error {
+	return x.steady(func() error { return x.store.dir.Sync(path.Dir(x.file(name))) })
 }
 
 // put replaces a file of the session.
