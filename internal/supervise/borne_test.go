@@ -116,3 +116,41 @@ func TestWorkerBeforeIsGone(t *testing.T) {
 		t.Errorf("a process that is not its worker is killed: %v", err)
 	}
 }
+
+// A worker that was killed is no fault, also when its status comes late, as on a busy host. Faults that are known late count.
+func TestStatusThatComesLate(t *testing.T) {
+	ended := func(script string) *os.ProcessState {
+		cmd := exec.Command("sh", "-c", script)
+		_ = cmd.Run()
+		return cmd.ProcessState
+	}
+	for script, want := range map[string]error{"kill -9 $$": nil, "exit 2": ErrCrashing} {
+		s, _ := supervised(t, "")
+		s.faults = make(chan struct{}, maxEarly)
+		dev, err := os.Open(os.DevNull)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer dev.Close()
+		s.files = []kept{{Device, dev}}
+		state := ended(script)
+		for range 2 * maxEarly {
+			r := &running{process: &os.Process{Pid: 1}, started: time.Now(), ready: true, ended: make(chan *os.ProcessState)}
+			if _, err = s.died(r); err != nil {
+				break
+			}
+			r.ended <- state
+			select {
+			case <-s.faults:
+				s.early++
+			case <-time.After(100 * time.Millisecond):
+				if want != nil {
+					t.Fatal("a fault is not reported")
+				}
+			}
+		}
+		if !errors.Is(err, want) {
+			t.Errorf("%s: %v", script, err)
+		}
+	}
+}

@@ -13,14 +13,15 @@ const statusWait = 20 * time.Millisecond
 
 // died decides what follows a worker's death. end tells that nothing does.
 func (s *Supervisor) died(r *running) (end bool, err error) {
-	why, killed := errors.New("its files are closed"), false
+	why, killed, known := errors.New("its files are closed"), false, true
 	select {
 	case state, ok := <-r.ended:
 		if ok {
 			status, _ := state.Sys().(syscall.WaitStatus)
-			why, killed = errors.New(describe(status)), status.Signaled() && status.Signal() == syscall.SIGKILL
+			why, killed = errors.New(describe(status)), wasKilled(status)
 		}
 	case <-time.After(statusWait):
+		known = false
 	}
 	if r.failed != nil {
 		why = r.failed
@@ -35,10 +36,15 @@ func (s *Supervisor) died(r *running) (end bool, err error) {
 		return true, fmt.Errorf("%w: %w", ErrFrail, why)
 	}
 	lived := time.Since(r.started)
-	if r.ready && (killed || lived >= early) {
+	switch {
+	case r.ready && (killed || lived >= early):
 		s.early = 0
-	} else if err := s.bear(why); err != nil {
-		return true, err
+	case r.ready && !known && s.early < maxEarly:
+		go r.reportFault(s.faults)
+	default:
+		if err := s.bear(why); err != nil {
+			return true, err
+		}
 	}
 	s.Log.Warn("worker died: starting another", "worker", r.process.Pid, "lived", lived.Round(time.Millisecond), "why", why)
 	s.rest()
@@ -59,6 +65,23 @@ func (s *Supervisor) rest() {
 		time.Sleep(10 * time.Millisecond << (s.early - 1))
 	}
 }
+
+// reportFault waits for the status of a worker that died within a second, and reports a death by its own fault. On a busy
+// host the status of a worker that was killed may come late, and a kill is not a fault.
+func (r *running) reportFault(faults chan<- struct{}) {
+	state, ok := <-r.ended
+	if !ok {
+		return
+	}
+	if status, _ := state.Sys().(syscall.WaitStatus); !wasKilled(status) {
+		select {
+		case faults <- struct{}{}:
+		default: // as many as count are there already
+		}
+	}
+}
+
+func wasKilled(s syscall.WaitStatus) bool { return s.Signaled() && s.Signal() == syscall.SIGKILL }
 
 func describe(s syscall.WaitStatus) string {
 	if s.Signaled() {

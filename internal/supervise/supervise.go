@@ -36,8 +36,9 @@ type Supervisor struct {
 	frail   bool // the kernel cannot send requests again
 	asked   bool // to end
 	running *running
-	early   int        // workers in a row that died early
-	tried   chan error // what Try says
+	early   int           // workers in a row that died early
+	faults  chan struct{} // one for each worker that died early, of which that was known late
+	tried   chan error    // what Try says
 	trying  bool
 	anew    bool // Renew came while a program was tried, which may be another by now
 }
@@ -64,7 +65,7 @@ var ErrFrail = errors.New("the worker died, and this kernel cannot send its requ
 // Run runs workers until the mount is taken away, which is nil, or one says why it cannot serve, which is a *Failure: the first,
 // or the last of those that died early. What there is to go on with, from a supervisor before this one, may be zero.
 func (s *Supervisor) Run(from State) error {
-	s.tried = make(chan error, 1)
+	s.tried, s.faults = make(chan error, 1), make(chan struct{}, maxEarly)
 	if err := s.resume(from); err != nil {
 		return err
 	}
@@ -97,6 +98,8 @@ func (s *Supervisor) attend() (end bool, err error) {
 	defer func() { close(r.more) }()
 	for {
 		select {
+		case <-s.faults:
+			s.early++
 		case <-s.Quit:
 			s.asked = true
 			s.askToEnd(r)
