@@ -76,7 +76,8 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 	}
 	fs, err := fsnode.New(store, fsnode.Options{Mountpoint: point, AllowOther: m.allowOther, Version: version, Program: os.Getenv(workerEnv),
 		Debug: m.debug, SyncOnClose: m.sync == syncClose, ReadPast: m.reads == readsPast,
-		Log: log, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w}})
+		Log: log, Sockets: hub, Supervisor: w.FD(), Kept: fsnode.Kept{Region: region, Nodes: w.File(supervise.Nodes), Files: w,
+			KeepNodes: func(f *os.File) error { return w.Keep(supervise.Nodes, f) }}})
 	if err != nil {
 		return err
 	}

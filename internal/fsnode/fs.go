@@ -71,21 +71,20 @@ func New(store *session.Store, opt Options) (*FS, error) {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	f, err := store.Dir().OpenFile(path.Join(session.StateDir, "nodes"), unix.O_RDWR|unix.O_CREAT|unix.O_APPEND|unix.O_NOFOLLOW, 0o600)
+	nodes, err := openNodes(store.Dir())
 	if err != nil {
 		return nil, fmt.Errorf("node table: %w", err)
 	}
-	table, err := newTable(f)
+	table, err := newTable(nodes)
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("node table: %w", err)
+		return nil, errors.Join(fmt.Errorf("node table: %w", err), nodes.f.Close())
 	}
 	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
 		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}, shown: map[uint64]*shown{}}
 	fs.sockets = newSockets(fs)
 	table.evict = fs.evict
 	if err := fs.inherit(opt.Kept); err != nil {
-		return nil, errors.Join(fmt.Errorf("what another process left: %w", err), f.Close())
+		return nil, errors.Join(fmt.Errorf("what another process left: %w", err), nodes.f.Close())
 	}
 	store.Changed, store.Ended, store.Stale, store.Unnamed = fs.changed, fs.ended, fs.stale, fs.unnamed
 	return fs, nil

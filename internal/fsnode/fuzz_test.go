@@ -55,7 +55,7 @@ func tableAt(t *testing.T, name string) *table {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
-	tab, err := newTable(file)
+	tab, err := newTable(journalOf(t, file))
 	if err != nil {
 		t.Fatal(err)
 	}

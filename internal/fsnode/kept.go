@@ -17,6 +17,8 @@ type Kept struct {
 	Region *keep.Region // what is open
 	Nodes  *os.File     // node ids that are in no file of the store
 	Files  Keeper       // files that no name leads to any more
+	// KeepNodes holds a file in the place of Nodes, for the process after this one.
+	KeepNodes func(*os.File) error
 }
 
 // Keeper holds files, by name, for the process after this one.
@@ -69,7 +71,11 @@ func (f *FS) inherit(k Kept) error {
 	}
 	f.region, f.handles.region = k.Region, k.Region
 	f.started = time.Unix(0, k.Region.Started())
-	return f.table.inherit(k.Nodes, k.Region)
+	nodes, err := keptNodes(k)
+	if err != nil {
+		return err
+	}
+	return f.table.inherit(nodes, k.Region)
 }
 
 // What the bits of a handle's slot say.

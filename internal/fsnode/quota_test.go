@@ -67,7 +67,7 @@ func TestTableForgets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := newTable(f)
+	table, err := newTable(journalOf(t, f))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestTableForgets(t *testing.T) {
 		table.remove(99, name)
 		table.forget(id>>8, 1)
 	}
-	if st, err := f.Stat(); err != nil || len(table.byID) != 1 || st.Size() > 4<<20 {
+	if st, err := os.Stat(f.Name()); err != nil || len(table.byID) != 1 || st.Size() > 4<<20 {
 		t.Errorf("%d entries, %v, %v", len(table.byID), st, err)
 	}
 	if table.id(kPlain, 99, "keep") != keep {

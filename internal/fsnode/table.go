@@ -1,10 +1,7 @@
 package fsnode
 
 import (
-	"bufio"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,15 +43,15 @@ type table struct {
 	temps map[uint64]map[uint64]bool // by the number of a temporary session: the numbers of its parts, itself too
 	byID  map[uint64]*entry
 	ids   map[tableKey]uint64
-	file  *os.File // nil: not kept
-	rows  int      // lines in the file
+	file  *journal // nil: not kept
 
 	going map[uint64]tableKey // what is being renamed, and to where
 
 	mem *kernelTable // what only the kernel still knows; nil: not kept
 
-	held int    // who gives out many numbers and writes them at the end
-	out  []byte // what is still to be written
+	held    int    // who gives out many numbers and writes them at the end
+	out     []byte // rows that are still to be written
+	outRows int    // how many
 
 	named map[uint64][]uint64 // numbers of generated files found by name, by folder, oldest first
 	evict func(parent uint64, name string)
@@ -85,10 +82,10 @@ func (t *table) force() {
 	if len(t.out) == 0 {
 		return
 	}
-	_, _ = t.file.Write(t.out)
-	t.out = t.out[:0]
-	if t.rows > 2*len(t.ids)+maxRows {
-		_ = t.compact()
+	_ = t.file.write(t.out, t.outRows)
+	t.out, t.outRows = t.out[:0], 0
+	if t.file.crowded(len(t.ids)) {
+		_ = t.compact() // the old rows say the same
 	}
 }
 
@@ -96,27 +93,23 @@ func (t *table) force() {
 // a user who asks recall/ for ever new names fills the daemon's memory.
 const maxNamed = 1024
 
-// newTable reads the numbers that f holds and goes on writing there.
-func newTable(f *os.File) (*table, error) {
-	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, going: map[uint64]tableKey{}, file: f, named: map[uint64][]uint64{}}
-	if f == nil {
+// newTable reads the numbers of a journal, which may be nil, and goes on writing there.
+func newTable(j *journal) (*table, error) {
+	t := &table{next: 1, temp: firstTemp, temps: map[uint64]map[uint64]bool{}, byID: map[uint64]*entry{}, ids: map[tableKey]uint64{}, going: map[uint64]tableKey{}, file: j, named: map[uint64][]uint64{}}
+	if j == nil {
 		return t, nil
 	}
-	if err := t.replayAll(f); err != nil {
+	if err := j.read(t.replay); err != nil {
 		return nil, err
 	}
-	if t.rows > 2*len(t.byID)+1000 {
+	if j.rows > 2*len(t.byID)+1000 {
 		return t, t.compact()
 	}
 	return t, nil
 }
 
-// compact writes the file anew with what still counts. A crash on the way costs numbers: what a kernel still holds by them
-// is then ESTALE.
+// compact replaces the journal by one with the rows that still count.
 func (t *table) compact() error {
-	if err := t.file.Truncate(0); err != nil {
-		return err
-	}
 	nums := make([]uint64, 0, len(t.byID))
 	for num, e := range t.byID {
 		if num < firstTemp && !e.kind.passing() && t.ids[tableKey{e.parent, e.name}] == num {
@@ -124,40 +117,16 @@ func (t *table) compact() error {
 		}
 	}
 	slices.Sort(nums)
+	var rows []byte
 	for _, num := range nums {
-		t.out = appendEntry(t.out, num, t.byID[num])
+		rows = appendEntry(rows, num, t.byID[num])
 	}
 	for num, to := range t.going {
 		if e := t.byID[num]; e != nil {
-			t.out = appendGoing(t.out, num, e, to)
+			rows = appendGoing(rows, num, e, to)
 		}
 	}
-	t.rows = len(nums) + len(t.going)
-	_, err := t.file.Write(t.out)
-	t.out = nil
-	return err
-}
-
-// replayAll takes all lines of the file. Where a crash tore the last one, what is written next starts on a line of its own; what
-// is longer than any line, as NULs that a power loss left, is passed over.
-func (t *table) replayAll(f *os.File) error {
-	in := bufio.NewReaderSize(f, 64<<10)
-	for long := false; ; {
-		line, err := in.ReadSlice('\n')
-		switch {
-		case err == io.EOF:
-			if long || len(line) > 0 {
-				t.out = append(t.out, '\n')
-			}
-			return nil
-		case err == nil && !long:
-			t.replay(string(line[:len(line)-1]))
-			t.rows++
-		case err != nil && err != bufio.ErrBufferFull:
-			return err
-		}
-		long = err != nil
-	}
+	return t.file.replace(rows, len(nums)+len(t.going))
 }
 
 // replay takes one line of the file: `num kind parent name`, the name quoted; behind `>`, what it is about to become. A line that a
@@ -198,8 +167,8 @@ func parseEntry(line string) (num uint64, e *entry, ok bool) {
 }
 
 func (t *table) write(num uint64, e *entry) {
-	if t.mem != nil && t.mem.rows > 2*t.mem.live+maxRows {
-		_ = t.rewrite() // what is lost is ESTALE after a crash
+	if t.mem != nil && t.mem.crowded(t.mem.live) {
+		_ = t.rewrite() // the old rows say the same
 	}
 	if e.kind.passing() {
 		t.mem.add(num, e)
@@ -207,7 +176,7 @@ func (t *table) write(num uint64, e *entry) {
 	}
 	if t.file != nil && num < firstTemp {
 		t.out = appendEntry(t.out, num, e)
-		t.rows++
+		t.outRows++
 		t.flush()
 	}
 }
@@ -311,7 +280,7 @@ func (t *table) moving(oldParent uint64, oldName string, newParent uint64, newNa
 	}
 	t.going[num] = tableKey{newParent, newName}
 	t.out = appendGoing(t.out, num, t.byID[num], t.going[num])
-	t.rows++
+	t.outRows++
 	t.force()
 }
 

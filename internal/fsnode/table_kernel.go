@@ -1,10 +1,7 @@
 package fsnode
 
 import (
-	"bufio"
-	"io"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,10 +13,9 @@ import (
 // kernel may still use: what is found by name, what was removed while it was open. A nil one notes nothing. The table's lock
 // is held.
 type kernelTable struct {
-	f      *os.File
+	*journal
 	region *keep.Region
-	rows   int
-	live   int
+	live   int // rows that count
 }
 
 // inherited counts as lookups of an entry that another process made: how often the kernel was given it is not known, so it
@@ -30,7 +26,7 @@ const inherited = 1 << 40
 func (m *kernelTable) add(num uint64, e *entry) {
 	if m != nil && num < firstTemp {
 		m.live++
-		m.write(appendEntry(nil, num, e))
+		m.note(appendKernel(nil, num, e))
 	}
 }
 
@@ -40,14 +36,14 @@ func (m *kernelTable) unname(num uint64, e *entry) {
 		return
 	}
 	m.live++
-	m.write(append([]byte("-"+strconv.FormatUint(e.alias, 10)+" "), appendEntry(nil, num, e)...))
+	m.note(append([]byte("-"+strconv.FormatUint(e.alias, 10)+" "), appendEntry(nil, num, e)...))
 }
 
 // drop notes that the kernel does not know an entry any more.
 func (m *kernelTable) drop(num uint64, e *entry) {
 	if m != nil && num < firstTemp {
 		m.live--
-		m.write(appendEntry(nil, num, &entry{parent: e.parent}))
+		m.note(appendEntry(nil, num, &entry{parent: e.parent}))
 	}
 }
 
@@ -58,57 +54,32 @@ func (m *kernelTable) gave(which int, next uint64) {
 	}
 }
 
-// write adds a row. What cannot be written, for lack of memory, is ESTALE after a crash.
-func (m *kernelTable) write(row []byte) {
-	_, _ = m.f.Write(row)
-	m.rows++
-}
+// note adds a row. What cannot be written, for lack of memory, is ESTALE after a crash.
+func (m *kernelTable) note(row []byte) { _ = m.write(row, 1) }
 
 // inherit takes over what another process noted, if there was one, and goes on noting.
-func (t *table) inherit(f *os.File, region *keep.Region) error {
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
+func (t *table) inherit(j *journal, region *keep.Region) error {
 	if region.Workers() > 1 {
 		for _, e := range t.byID {
 			e.lookups = inherited
 		}
 	}
-	m := &kernelTable{f: f, region: region}
-	if err := t.replayKernelAll(m); err != nil {
+	m := &kernelTable{journal: j, region: region}
+	if err := j.read(t.replayKernel); err != nil {
 		return err
+	}
+	for num, e := range t.byID {
+		if t.noted(num, e) {
+			m.live++
+		}
 	}
 	t.next = max(t.next, region.Counter(0).Load())
 	t.temp = max(t.temp, region.Counter(1).Load())
 	t.mem = m
-	if m.rows <= 2*m.live+maxRows {
-		return nil // a process that dies while it writes them anew loses some: as seldom as can be
+	if !m.crowded(m.live) {
+		return nil
 	}
 	return t.rewrite()
-}
-
-// replayKernelAll takes all rows. Where a crash tore the last one, what is written next starts on a line of its own.
-func (t *table) replayKernelAll(m *kernelTable) error {
-	in := bufio.NewReader(m.f)
-	for {
-		row, err := in.ReadString('\n')
-		switch {
-		case err == io.EOF && row != "":
-			m.write([]byte{'\n'})
-			fallthrough
-		case err == io.EOF:
-			for num, e := range t.byID {
-				if t.noted(num, e) {
-					m.live++
-				}
-			}
-			return nil
-		case err != nil:
-			return err
-		}
-		t.replayKernel(strings.TrimSuffix(row, "\n"))
-		m.rows++
-	}
 }
 
 // noted tells whether an entry stands in the kernel's table: it is in no file, or has no name any more.
@@ -146,24 +117,24 @@ func (t *table) replayKernel(row string) {
 	}
 }
 
-// rewrite writes the rows that still count, in the place of all that were written.
+// rewrite replaces the journal by one with the rows that still count.
 func (t *table) rewrite() error {
-	m := t.mem
-	if err := m.f.Truncate(0); err != nil {
-		return err
-	}
-	if _, err := m.f.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	m.rows, m.live = 0, 0
+	var rows []byte
+	n := 0
 	for _, num := range slices.Sorted(maps.Keys(t.byID)) {
-		switch e := t.byID[num]; {
-		case !t.noted(num, e):
-		case e.kind.passing():
-			m.add(num, e)
-		default:
-			m.unname(num, e)
+		if e := t.byID[num]; t.noted(num, e) {
+			rows = appendKernel(rows, num, e)
+			n++
 		}
 	}
-	return nil
+	t.mem.live = n
+	return t.mem.replace(rows, n)
+}
+
+// appendKernel adds the row of an entry: one without a name says so, and what it became.
+func appendKernel(b []byte, num uint64, e *entry) []byte {
+	if !e.kind.passing() {
+		b = append(strconv.AppendUint(append(b, '-'), e.alias, 10), ' ')
+	}
+	return appendEntry(b, num, e)
 }

@@ -15,7 +15,7 @@ func newTestTable(t *testing.T) (tab *table, agent uint64, file string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { f.Close() })
-	if tab, err = newTable(f); err != nil {
+	if tab, err = newTable(journalOf(t, f)); err != nil {
 		t.Fatal(err)
 	}
 	return tab, tab.id(kContainer, uint64(kHome), "coder"), file
@@ -89,7 +89,7 @@ func TestTemporaryNumbers(t *testing.T) {
 	if err != nil || len(after) <= len(before) {
 		t.Errorf("%v: the durable session is not in the file", err)
 	}
-	again, err := newTable(mustOpen(t, file))
+	again, err := newTable(journalOf(t, mustOpen(t, file)))
 	if err != nil || len(again.byID) != 2 || again.next >= firstTemp {
 		t.Errorf("read again: %d numbers, the next is %d, %v", len(again.byID), again.next, err)
 	}
