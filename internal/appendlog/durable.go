@@ -16,8 +16,62 @@ import (
 type durable struct {
 	flush  func() error // fdatasync(2) of the file
 	settle func() error // makes the way to the file durable; nil when it is
-	size   int64        // bytes of the file that a flush told to be on disk
+	size   int64        // bytes of the file that are on disk, as a flush reported
 	failed bool         // a flush failed since
+
+	dev, ino uint64    // of the file
+	memory   Unflushed // nil: a failure is forgotten with the log
+}
+
+// Unflushed remembers files of which a flush failed, by device and inode, beyond the end of the log that flushed them, and
+// of the process.
+type Unflushed interface {
+	// Unflushed returns how many bytes of the file were on disk before the flush that failed.
+	Unflushed(dev, ino uint64) (size int64, failed bool)
+	SetUnflushed(dev, ino uint64, size int64)
+	ClearUnflushed(dev, ino uint64)
+}
+
+// SetUnflushed has m remember a flush that failed until the lines are written again. What m remembers of the log's file
+// counts. Call it before the log is used by more than one.
+func (l *Log) SetUnflushed(m Unflushed) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(l.f.Fd()), &st); err != nil {
+		return err
+	}
+	l.disk.memory, l.disk.dev, l.disk.ino = m, uint64(st.Dev), st.Ino //nolint:unconvert // 32 bits on some hosts
+	if size, failed := m.Unflushed(l.disk.dev, l.disk.ino); failed {
+		l.disk.failed = true
+		l.disk.size = l.lineStart(size)
+	}
+	return nil
+}
+
+// lineStart returns off if a line of the file begins there, else 0: the file may be another one than off is of.
+func (l *Log) lineStart(off int64) int64 {
+	var last [1]byte
+	if off > 0 {
+		if _, err := l.f.ReadAt(last[:], off-1); err != nil || last[0] != '\n' {
+			return 0
+		}
+	}
+	return off
+}
+
+// fail notes that a flush failed.
+func (d *durable) fail() {
+	d.failed = true
+	if d.memory != nil {
+		d.memory.SetUnflushed(d.dev, d.ino, d.size)
+	}
+}
+
+// succeed notes that the first size bytes are on disk.
+func (d *durable) succeed(size int64) {
+	if d.failed && d.memory != nil {
+		d.memory.ClearUnflushed(d.dev, d.ino)
+	}
+	d.size, d.failed = size, false
 }
 
 // SetSettle has Sync call fn, until it succeeds once, before it says that lines are on disk: fn makes the names durable that
@@ -39,10 +93,10 @@ func (l *Log) toDisk() error {
 		}
 	}
 	if err := l.disk.flush(); err != nil {
-		l.disk.failed = true
+		l.disk.fail()
 		return err
 	}
-	l.disk.size, l.disk.failed = size, false
+	l.disk.succeed(size)
 	if l.disk.settle != nil {
 		if err := l.disk.settle(); err != nil {
 			return err

@@ -69,7 +69,7 @@ func (f *FS) inherit(k Kept) error {
 	if k.Region == nil {
 		return nil
 	}
-	f.region, f.handles.region = k.Region, k.Region
+	f.region, f.handles.region, f.store.Unflushed = k.Region, k.Region, k.Region
 	f.started = time.Unix(0, k.Region.Started())
 	nodes, err := keptNodes(k)
 	if err != nil {

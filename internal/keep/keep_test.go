@@ -40,7 +40,7 @@ func TestSlotsFit(t *testing.T) {
 	if n := max(unsafe.Sizeof(Handle{}), unsafe.Sizeof(Writer{})); n > slotSize {
 		t.Errorf("a slot of %d bytes", n)
 	}
-	if n := unsafe.Sizeof(header{}); n > headerSize {
+	if n := unsafe.Sizeof(header{}); n > unflushedAt {
 		t.Errorf("a header of %d bytes", n)
 	}
 	if n := unsafe.Sizeof(request{}); n > ringSize {
@@ -212,5 +212,28 @@ func TestRandomly(t *testing.T) {
 	}
 	if len(r.arena.uses) != 0 {
 		t.Errorf("%d places are used by nobody", len(r.arena.uses))
+	}
+}
+
+// Files of which a flush failed are known to the next process, until all of them is on disk.
+func TestUnflushed(t *testing.T) {
+	r, next := again(t, nil)
+	for i := range uint64(maxUnflushed + 10) { // those without room are forgotten
+		r.SetUnflushed(1, i, int64(100+i))
+	}
+	r.SetUnflushed(1, 7, 5) // the first failure counts
+	r.ClearUnflushed(1, 8)
+	r, _ = again(t, next)
+	for ino, want := range map[uint64]int64{7: 107, 8: 0, 9: 109, uint64(maxUnflushed) - 1: 99 + int64(maxUnflushed), uint64(maxUnflushed): 0} {
+		if size, failed := r.Unflushed(1, ino); size != want || failed != (want != 0) {
+			t.Errorf("inode %d: %d, %v", ino, size, failed)
+		}
+	}
+	if _, failed := r.Unflushed(2, 7); failed {
+		t.Error("another device")
+	}
+	r.SetUnflushed(1, 8, 50) // there is room again
+	if size, failed := r.Unflushed(1, 8); size != 50 || !failed {
+		t.Errorf("%d, %v", size, failed)
 	}
 }

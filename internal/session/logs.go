@@ -160,6 +160,9 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	}
 	if x.store.memory == nil {
 		l.SetSettle(func() error { return x.settle(prefix != nil) })
+		if err := l.SetUnflushed(x.store.Unflushed); err != nil {
+			return nil, errors.Join(err, l.Close())
+		}
 	}
 	l.SetQuarantine(func(data []byte, why error) error { return x.quarantine(name, data, why) })
 	if torn != nil {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"ctxfs/internal/appendlog"
 	"ctxfs/internal/beneath"
 	"ctxfs/internal/chunkstore"
 	"ctxfs/internal/context/redact"
@@ -58,6 +59,9 @@ type Store struct {
 	Changed func(s *Session, name string)
 	// Stale, when set before use, is told of the first change of a session after each Given.
 	Stale func(s *Session)
+
+	// Unflushed remembers of which logs a flush failed. Replaced before use, it does so beyond the end of the process.
+	Unflushed appendlog.Unflushed
 
 	// Unnamed, when set, gives the bytes on disk of an owner's ("home/1000") files that are open and have no name.
 	Unnamed func(owner string) int64
@@ -106,7 +110,7 @@ func Open(dir string, opt Options) (*Store, error) {
 	}
 	enc := sync.OnceValues(func() (*token.Encoding, error) { return token.New(opt.Tokenizer) })
 	s := &Store{path: abs, opt: opt, enc: enc, redact: sync.OnceValues(redact.Default), chown: os.Geteuid() == 0, Stats: &Stats{}, memories: map[uint32]*Store{}, ready: newReady(),
-		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1}
+		sessions: map[string]*Session{}, agents: map[string]*Container{}, encs: map[string]*token.Encoding{}, colds: map[string]*chunkstore.Store{}, count: -1, Unflushed: &unflushed{sizes: map[fileID]int64{}}}
 	if err := s.open(); err != nil {
 		if s.dir != nil {
 			_ = s.dir.Close()
