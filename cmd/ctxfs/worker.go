@@ -23,8 +23,11 @@ const workerEnv = "CTXFS_WORKER"
 // workerFD is the worker's socket to its supervisor.
 const workerFD = 3
 
-// lockFile is the name by which the supervisor holds the store's lock.
-const lockFile = "lock"
+// The names by which the supervisor holds the store's lock, and its folder.
+const (
+	lockFile = "lock"
+	rootFile = "store"
+)
 
 func isWorker() bool { return os.Getenv(workerEnv) != "" }
 
@@ -51,13 +54,16 @@ func dieWith(w *supervise.Worker) {
 
 // serve opens the store and serves until the mount is gone.
 func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) error {
-	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version, Space: m.space, Lock: w.File(lockFile)})
+	store, err := session.Open(m.store, session.Options{Budget: m.budget, Tokenizer: m.tokenizer, Version: version, Space: m.space, Lock: w.File(lockFile), Root: w.File(rootFile)})
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := w.Keep(lockFile, store.LockFile()); err != nil {
+	if err := keepStore(w, store); err != nil {
 		return err
+	}
+	if store.Moved() {
+		log.Warn("the store is not at its path any more, and is served from where it is now: move it back, or mount it anew", "store", store.Path())
 	}
 	asked, err := m.listen(w, log)
 	if err != nil {
@@ -103,6 +109,18 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 	}
 	defer end()
 	return server.Wait()
+}
+
+// keepStore has the supervisor hold what the next worker opens the store by.
+func keepStore(w *supervise.Worker, store *session.Store) error {
+	if err := w.Keep(lockFile, store.LockFile()); err != nil || w.File(rootFile) != nil {
+		return err
+	}
+	root, err := store.RootFile()
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Keep(rootFile, root), root.Close())
 }
 
 // unmountOnSignal unmounts at SIGTERM, which the supervisor sends. While files are open the kernel refuses; then the mount is

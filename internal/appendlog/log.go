@@ -145,8 +145,12 @@ func (l *Log) recover() error {
 	return l.f.Sync()
 }
 
-// Torn tells, by an error, that a torn last line could not be set aside: the log must be opened anew to be appended to.
+// Torn returns why the log cannot be appended to until it is opened again: a torn last line could not be set aside, or
+// the disk is read-only. nil: it can.
 func (l *Log) Torn() error { return l.torn }
+
+// Refuse has the log refuse appends with the error why. Call it before the log is used by more than one.
+func (l *Log) Refuse(why error) { l.torn = why }
 
 // fileSize is the length of a regular file. Another kind of file cannot be a log: EINVAL.
 func fileSize(f *os.File) (int64, error) {

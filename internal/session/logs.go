@@ -136,11 +136,16 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 		}
 	}
 	if !there { // a session that was made by hand, or the first use since it was archived
-		if err := x.emptyLog(rel, perm, own); err != nil {
+		if err := x.emptyLog(rel, perm, own); errors.Is(err, unix.EROFS) {
+			return x.readOnlyLog(name, err)
+		} else if err != nil {
 			return nil, err
 		}
 	}
 	f, err := x.store.dir.OpenFile(rel, unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if errors.Is(err, unix.EROFS) { // the disk turned read-only: what is there can be read
+		return x.readOnlyLog(name, err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -171,6 +176,15 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 		_ = torn() // the line is kept; that no event tells of it must not keep the log shut
 	}
 	return l, nil
+}
+
+// readOnlyLog opens a log that can be read, and that refuses appends with the error why until it is opened again.
+func (x *Session) readOnlyLog(name string, why error) (*appendlog.Log, error) {
+	l, err := x.viewLog(name)
+	if err == nil {
+		l.Refuse(why)
+	}
+	return l, err
 }
 
 // settle makes durable by what names a log is found: its file may be new, and behind an archive the plain file counts as

@@ -9,7 +9,9 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"ctxfs/internal/appendlog"
@@ -41,6 +43,7 @@ type Options struct {
 	MemoryBytes int64 // room for one user's temporary sessions; 0: DefaultMemory
 
 	Lock *os.File // the store's lock, as LockFile gives it, when this process was handed it; nil: it is taken
+	Root *os.File // the store's folder, as RootFile returns it, when this process was handed it; nil: it is opened by its path
 }
 
 // Store is an open store. It is safe for concurrent use.
@@ -137,14 +140,40 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-func (s *Store) open() error {
+// openRoot opens the store's folder. One that was handed over is the store wherever it is now: another folder at its path
+// is another store.
+func (s *Store) openRoot() (err error) {
+	if s.opt.Root != nil {
+		s.dir = beneath.At(s.opt.Root)
+		return nil
+	}
 	if !s.opt.ReadOnly {
 		if err := os.MkdirAll(s.path, os.FileMode(storeMode(s.chown))); err != nil {
 			return err
 		}
 	}
-	var err error
-	if s.dir, err = beneath.Open(s.path); err != nil {
+	s.dir, err = beneath.Open(s.path)
+	return err
+}
+
+// RootFile opens the store's folder once more: whoever has it can open the store, although it was moved.
+func (s *Store) RootFile() (*os.File, error) {
+	return s.dir.OpenFile(".", unix.O_RDONLY|unix.O_DIRECTORY, 0)
+}
+
+// Moved reports whether the store's path leads elsewhere: the store was moved, or its file system was unmounted there.
+func (s *Store) Moved() bool {
+	there, err := os.Stat(s.path)
+	if err != nil {
+		return true
+	}
+	st, err := s.dir.Stat(".")
+	sys, ok := there.Sys().(*syscall.Stat_t)
+	return err == nil && ok && (sys.Dev != st.Dev || sys.Ino != st.Ino)
+}
+
+func (s *Store) open() error {
+	if err := s.openRoot(); err != nil {
 		return err
 	}
 	if s.chown {
