@@ -1,13 +1,16 @@
 package tests
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -54,6 +57,101 @@ done; echo $i`, stop, m.point, alice+i))
 		metas, _ := filepath.Glob(home + "/agent/*/session/s/meta.json")
 		if n := strings.TrimSpace(said[i].String()); fmt.Sprint(len(metas)) != n {
 			t.Errorf("%d sessions have a meta.json; %s were made", len(metas), n)
+		}
+	}
+}
+
+// What an ordinary user has open stays open when workers die, although its mode, or the folder that it is in, would not let
+// the user open it again.
+func TestWorkerKilledUnreadable(t *testing.T) {
+	point, store := userMount(t)
+	do := func(name string, args ...string) string {
+		t.Helper()
+		out, err := asNobody(name, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	do(program, "mount", point, "--store", store, "--background")
+	defer func() { do(program, "umount", point) }()
+	root := fmt.Sprintf("%s/home/%d/agent/coder/root", point, nobody)
+	do("mkdir", "-p", root+"/closed")
+	w := asNobody("sh", "-c", `cd "$1"; umask 0222; set -e
+exec 3>readonly 4>closed/file; chmod 0 closed
+echo ready; while read -r line; do echo "$line" >&3; echo "$line" >&4; echo "wrote $line"; done
+exec 3>&- 4>&-; chmod 700 closed; chmod 600 closed/file; cat readonly closed/file`, "sh", root)
+	in, err := w.StdinPipe()
+	must(t, err)
+	out, err := w.StdoutPipe()
+	must(t, err)
+	must(t, w.Start())
+	said := bufio.NewReader(out)
+	hear := func(want string) {
+		t.Helper()
+		if line, err := said.ReadString('\n'); line != want+"\n" {
+			t.Fatalf("%q instead of %q, %v", line, want, err)
+		}
+	}
+	hear("ready")
+	for _, line := range []string{"one", "two", "three"} {
+		_, rest, _ := strings.Cut(do("cat", point+"/status"), "\nworker: ")
+		pid, err := strconv.Atoi(strings.SplitN(rest, "\n", 2)[0])
+		must(t, err)
+		must(t, syscall.Kill(pid, syscall.SIGKILL))
+		_, err = fmt.Fprintln(in, line)
+		must(t, err)
+		hear("wrote " + line)
+	}
+	must(t, in.Close())
+	for range 2 {
+		for _, line := range []string{"one", "two", "three"} {
+			hear(line)
+		}
+	}
+	must(t, w.Wait())
+}
+
+// git commits in an ordinary user's mount while workers die: it writes objects of mode 0444.
+func TestWorkerKilledGit(t *testing.T) {
+	point, store := userMount(t)
+	do := func(name string, args ...string) string {
+		t.Helper()
+		out, err := asNobody(name, args...).CombinedOutput()
+		if err != nil {
+			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
+		}
+		return strings.TrimSpace(string(out))
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		skip(t, "no git here: apt-get install git")
+	}
+	do(program, "mount", point, "--store", store, "--background")
+	defer func() { do(program, "umount", point) }()
+	root := fmt.Sprintf("%s/home/%d/agent/coder/root", point, nobody)
+	do("mkdir", "-p", root)
+	const commits = 20
+	w := asNobody("sh", "-c", `cd "$1"; set -e; export HOME=$PWD GIT_CONFIG_NOSYSTEM=1
+git init -q .; git config user.email a@b; git config user.name n; git config gc.auto 0
+i=0; while [ $i -lt "$2" ]; do i=$((i+1)); echo $i > file$i; git add file$i; git commit -qm "commit $i"; done
+git fsck --strict >&2; git rev-list --count HEAD`, "sh", root, strconv.Itoa(commits))
+	var out, problems strings.Builder
+	w.Stdout, w.Stderr = &out, &problems
+	must(t, w.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- w.Wait() }()
+	for {
+		select {
+		case err := <-ended:
+			if got := strings.TrimSpace(out.String()); err != nil || got != strconv.Itoa(commits) {
+				t.Errorf("%v, %s commits of %d\n%s", err, got, commits, problems.String())
+			}
+			return
+		case <-time.After(150 * time.Millisecond):
+			_, rest, _ := strings.Cut(do("cat", point+"/status"), "\nworker: ")
+			if pid, err := strconv.Atoi(strings.SplitN(rest, "\n", 2)[0]); err == nil {
+				_ = syscall.Kill(pid, syscall.SIGKILL) // or it has ended
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path"
 	"sync"
 	"sync/atomic"
@@ -54,6 +55,8 @@ type FS struct {
 	region *keep.Region      // nil: what is open ends with this process
 	opened map[uint64]uint64 // file handles by the request that opened them, of the process before this one
 
+	privileged bool // file modes do not stand in the daemon's way
+
 	backMu      sync.Mutex // protects backings and shown; nothing is locked under it
 	backings    map[uint64]*backing
 	shown       map[uint64]*shown
@@ -81,6 +84,7 @@ func New(store *session.Store, opt Options) (*FS, error) {
 	}
 	fs := &FS{RawFileSystem: fuse.NewDefaultRawFileSystem(), store: store, opt: opt, tree: newTree(), table: table,
 		handles: newHandles(), started: time.Now(), backings: map[uint64]*backing{}, shown: map[uint64]*shown{}}
+	fs.privileged = os.Geteuid() == 0
 	fs.sockets = newSockets(fs)
 	table.evict = fs.evict
 	if err := fs.inherit(opt.Kept); err != nil {

@@ -45,6 +45,18 @@ func (f *FS) orphan(id uint64) {
 	}
 }
 
+// keepFile has the file behind an open plain file kept for the process after this one, when that may not be able to open
+// it again by its path: an ordinary user's mode 0444, or a closed folder, stands in the way. Root's capability does not ask.
+func (f *FS) keepFile(fh uint64) {
+	h := f.handles.get(fh)
+	if f.region == nil || f.privileged || h == nil || h.file == nil || f.class(h.node) != cPlain {
+		return
+	}
+	if h.orphan.CompareAndSwap(false, true) && f.opt.Kept.Files.Keep(orphanName(fh), h.file) != nil {
+		h.orphan.Store(false) // it ends with this process
+	}
+}
+
 // unnamed counts the bytes on disk of open plain files of an owner's that have no name any more. Those of shares count as their
 // users'.
 func (f *FS) unnamed(owner string) (bytes int64) {
@@ -98,6 +110,7 @@ func (h *handle) bits() (b uint32) {
 
 // publish notes what was opened, for the process after this one.
 func (f *FS) publish(in *fuse.InHeader, flags uint32, out *fuse.OpenOut, dir bool) {
+	f.keepFile(out.Fh)
 	h := f.handles.get(out.Fh)
 	if f.region == nil || h == nil {
 		return

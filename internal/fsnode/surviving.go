@@ -146,15 +146,39 @@ func (a surviving) Create(c <-chan struct{}, in *fuse.CreateIn, name string, out
 	st, was := a.once(in.Unique, func() fuse.Status { return a.FS.Create(c, in, name, out) }, a.mine(&in.InHeader, name))
 	if was {
 		if st = a.FS.Lookup(c, &in.InHeader, name, &out.EntryOut); st.Ok() {
-			open := fuse.OpenIn{InHeader: in.InHeader, Flags: in.Flags}
-			open.NodeId = out.NodeId
-			st = a.FS.Open(c, &open, &out.OpenOut)
+			st = a.openMade(c, in, out)
 		}
 	}
 	if st.Ok() {
 		a.publish(&in.InHeader, in.Flags, &out.OpenOut, false)
 	}
 	return st
+}
+
+// openMade opens the file that a process before this one made for the same request. Its mode may forbid that.
+func (a surviving) openMade(c <-chan struct{}, in *fuse.CreateIn, out *fuse.CreateOut) fuse.Status {
+	open := fuse.OpenIn{InHeader: in.InHeader, Flags: in.Flags}
+	open.NodeId = out.NodeId
+	st := a.FS.Open(c, &open, &out.OpenOut)
+	if st != fuse.EACCES || a.privileged {
+		return st
+	}
+	n, err := a.node(out.NodeId)
+	if err != nil {
+		return errno(err)
+	}
+	defer a.steady(n)()
+	s, rel, err := a.at(n)
+	if err == nil {
+		err = s.Dir().Chmod(rel, in.Mode&0o7777|0o600)
+	}
+	if err == nil {
+		err = a.open(n, in.Uid, in.Flags, &out.OpenOut)
+	}
+	if err == nil {
+		err = s.Dir().Chmod(rel, in.Mode&0o7777) // a kill before it: the next process is here again
+	}
+	return errno(err)
 }
 
 // reopened gives what a process before this one opened for the same request.
