@@ -20,7 +20,7 @@ const readyEnv = "CTXFS_READY_FD"
 // What the daemon prints goes to <store>/.ctxfs/daemon.log.
 func inBackground(cmd *cobra.Command, store string) error {
 	if err := os.MkdirAll(filepath.Join(store, ".ctxfs"), 0o700); err != nil {
-		return err
+		return fmt.Errorf("store %s: %w (name another with --store)", store, err)
 	}
 	logFile, err := os.OpenFile(filepath.Join(store, ".ctxfs", "daemon.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {

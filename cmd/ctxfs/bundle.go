@@ -52,7 +52,7 @@ func newBundleValidate() *cobra.Command {
 				printProblems(cmd.OutOrStdout(), found)
 			}
 			if len(found) > 0 {
-				return fmt.Errorf("%s: %w: %d problems", args[0], errProblems, len(found))
+				return fmt.Errorf("%s: %w: %s", args[0], errProblems, count(len(found), "problem"))
 			}
 			return nil
 		},

@@ -114,10 +114,10 @@ func summarize(command, dir, span string, history []byte) ([]byte, []string, err
 	var out, words bytes.Buffer
 	run.Stdout, run.Stderr = &limited{w: &out, left: session.MaxControl}, &limited{w: &words, left: 1 << 20}
 	if err := run.Run(); err != nil {
-		return nil, nil, fmt.Errorf("the command failed, nothing was changed: %w: %s", err, strings.TrimSpace(words.String()))
+		return nil, nil, fmt.Errorf("--command failed, nothing was changed: %s", strings.TrimSpace(err.Error()+"\n"+words.String()))
 	}
 	if len(bytes.TrimSpace(out.Bytes())) == 0 {
-		return nil, nil, errors.New("the command printed no summary, nothing was changed")
+		return nil, nil, errors.New("--command printed no summary, nothing was changed")
 	}
 	notes := []string{}
 	for _, line := range strings.Split(words.String(), "\n") {

@@ -41,7 +41,7 @@ Exit codes: 0, or 2 when a file is wrong; stderr says in which line.`,
 func showSettings(cmd *cobra.Command, only string, changed, asJSON bool) error {
 	root := cmd.Root()
 	if _, ok := knownSettings(root)[only]; !ok {
-		return usageError{fmt.Sprintf("%q is no command that has settings", only)}
+		return usageError{fmt.Sprintf("%q is no command that has settings (see ctxfs config --example)", only)}
 	}
 	files, wrong := readSettings(root)
 	list, err := effectiveSettings(root, files)

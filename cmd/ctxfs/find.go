@@ -50,6 +50,9 @@ func findMounted(ref string) (string, error) {
 // is one wherever the working directory is. Names are those of the caller's own sessions in the mount of pickMount; where nothing is
 // mounted, in the default store.
 func findSession(ref string) (string, error) {
+	if ref == "" { // an unset variable of a script must not stand for the working directory
+		return "", usageError{`"" is not a session: name one as AGENT/SESSION, or by its path`}
+	}
 	abs := mounts.Real(ref)
 	if _, ok := placeOf(abs); ok && exists(abs) {
 		return abs, nil
@@ -92,7 +95,7 @@ func isPath(ref string) bool {
 func notThere(ref, abs string) error {
 	p, ok := placeOf(abs)
 	if ok && !exists(abs) {
-		return notFound("session", ref, p.session, p.list())
+		return p.notFound("session", ref, p.session, p.list())
 	}
 	if !exists(abs) {
 		return &session.Error{Kind: session.NotFound, Msg: ref + ": no such file or directory"}
@@ -116,7 +119,7 @@ func findName(at place, ref string) (place, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return at, notFound("session", ref, ref, at.allNames())
+		return at, at.notFound("session", ref, ref, at.allNames())
 	}
 	var names []string
 	for _, p := range found {
@@ -135,7 +138,7 @@ func (p place) named(agent, name string) (place, error) {
 	if session.CheckSessionName(name) == nil && exists(p.dir()) {
 		return p, nil
 	}
-	return p, notFound("session", p.name(), name, p.names())
+	return p, p.notFound("session", p.name(), name, p.names())
 }
 
 // agentNamed returns the agent of that name, else the model; NAME.d is always a model.
@@ -152,7 +155,7 @@ func (p place) agentNamed(name string) (place, error) {
 		}
 		list = append(list, folders(filepath.Dir(p.home()))...)
 	}
-	return p, notFound(kinds[0], name, name, list)
+	return p, p.notFound(kinds[0], name, name, list)
 }
 
 // kinds are those in which a name is looked up.
@@ -193,10 +196,10 @@ func (p place) allNames() (names []string) {
 }
 
 // notFound is the error of a session, agent or model that is not there: as named it was asked for as name, and list is what there is.
-func notFound(what, named, name string, list []string) error {
+func (p place) notFound(what, named, name string, list []string) error {
 	hint := thereAre(name, list)
 	if hint == "" {
-		hint = "there are none yet: mkdir -p MOUNTPOINT/" + ownHome() + "/agent/AGENT/session/SESSION makes one, ctxfs import FILE too"
+		hint = "there are none yet; ctxfs import FILE makes one, and mkdir -p " + mounts.Quote(filepath.Join(p.root, ownHome())) + "/agent/AGENT/session/SESSION"
 	}
 	return &session.Error{Kind: session.NotFound, Msg: fmt.Sprintf("there is no %s %s", what, named), Hint: hint}
 }

@@ -40,7 +40,7 @@ func TestFindName(t *testing.T) {
 		"index":          "exit 12: there is no session index",
 		"cht":            "exit 12: there is no session cht (there are gpt.d/chat, ",
 		"empty":          "exit 12: there is no session empty (there are ",
-		"empty/x":        "exit 12: there is no session empty/x (there are none yet: mkdir -p ",
+		"empty/x":        "exit 12: there is no session empty/x (there are none yet; ctxfs import FILE makes one, and mkdir -p ",
 	} {
 		p, err := findName(place{root: root, owner: ownHome(), folder: permanent}, ref)
 		got := p.container() + "/" + p.folder + "/" + p.session

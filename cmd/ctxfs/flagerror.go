@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -63,6 +64,9 @@ func isOneOf(flag, value string, list []string) error {
 func isWithin(flag string, value, least, most int) error {
 	if value >= least && value <= most {
 		return nil
+	}
+	if most == math.MaxInt32 { // no limit that anybody meets
+		return usageError{fmt.Sprintf("%s is a number from %d on, not %d", flag, least, value)}
 	}
 	return usageError{fmt.Sprintf("%s is a number from %d to %d, not %d", flag, least, most, value)}
 }

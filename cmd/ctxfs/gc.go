@@ -48,9 +48,18 @@ func (s *storeFlags) open() (*session.Store, error) {
 		return nil, err
 	}
 	if err := isStore(store); err != nil {
-		return nil, errors.Join(err, store.Close())
+		return nil, errors.Join(fmt.Errorf("store %s: %w", store.Path(), withOwner(store.Path(), err)), store.Close())
 	}
 	return store, nil
+}
+
+// withOwner adds to an error of permission in a store of another user's what to do.
+func withOwner(store string, err error) error {
+	var st unix.Stat_t
+	if !errors.Is(err, fs.ErrPermission) || unix.Stat(store, &st) != nil || int(st.Uid) == os.Geteuid() {
+		return err
+	}
+	return fmt.Errorf("%w: it is user %d's (name your own with --store, or have its user do this)", fs.ErrPermission, st.Uid)
 }
 
 // isStore refuses a folder that no ctxfs made: what is not there is neither clean nor whole.
@@ -60,8 +69,8 @@ func isStore(store *session.Store) error {
 			return err
 		}
 	}
-	return &session.Error{Kind: session.NotFound, Msg: store.Path() + " is no store: nothing of ctxfs is in it",
-		Hint: "ctxfs status MOUNTPOINT tells a mount's store"}
+	return &session.Error{Kind: session.NotFound, Msg: "it is no store: nothing of ctxfs is in it",
+		Hint: "ctxfs status MOUNTPOINT shows a mount's store"}
 }
 
 // gcFlags are the flags of gc.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"path"
@@ -133,7 +134,7 @@ func (a *agentFlags) dir(arg string) (string, error) {
 		}
 	}
 	if !exists(p.dir()) {
-		return "", notFound("session", p.name(), p.session, p.list())
+		return "", p.notFound("session", p.name(), p.session, p.list())
 	}
 	return p.dir(), nil
 }
@@ -144,6 +145,7 @@ func newHistory() *cobra.Command {
 	var asJSON, more bool
 	cmd := &cobra.Command{
 		Use: "history AGENT", Short: "show the messages of an agent's session",
+		PreRunE: func(*cobra.Command, []string) error { return isWithin("--last", last, 0, math.MaxInt32) },
 		Example: "  ctxfs history coder\n  ctxfs history coder --session fix-42 -n 20\n  ctxfs history coder -n 5 --follow\n  ctxfs history coder --json | jq -r .role", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := a.dir(args[0])

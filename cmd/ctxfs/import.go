@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,10 +13,12 @@ import (
 	"ctxfs/internal/cas"
 	"ctxfs/internal/importer"
 	"ctxfs/internal/intake"
+	"ctxfs/internal/mounts"
 	"ctxfs/internal/session"
 	"ctxfs/internal/watch"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 )
 
 // importFlags say where imported sessions go.
@@ -65,6 +68,16 @@ type imported struct {
 }
 
 func (f *importFlags) check() error {
+	if f.agent != "" {
+		if err := session.CheckName(f.agent); err != nil {
+			return usageError{"--agent: " + err.Error()}
+		}
+	}
+	if f.session != "" {
+		if err := session.CheckSessionName(f.session); err != nil {
+			return usageError{"--session: " + err.Error()}
+		}
+	}
 	if f.format == "" {
 		return nil
 	}
@@ -85,7 +98,7 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 	for _, log := range logs {
 		all, err := f.one(cmd, to, log)
 		if err != nil { // those that follow have nothing to do with it
-			failed = append(failed, fmt.Errorf("%s: %w", log.path, err))
+			failed = append(failed, fmt.Errorf("%s: %w", log.path, withoutPath(err, log.path)))
 		}
 		for _, done := range all {
 			if done.Report.Child == nil {
@@ -104,6 +117,14 @@ func (f *importFlags) run(cmd *cobra.Command, files []string) error {
 		}
 	}
 	return outcome(len(logs), failed, bad)
+}
+
+// withoutPath takes a path out of the error of a system call, where it is said already.
+func withoutPath(err error, name string) error {
+	if said := (*fs.PathError)(nil); errors.As(err, &said) && said.Path == name {
+		return said.Err
+	}
+	return err
 }
 
 // outcome is the error of an import: why each file that failed did, and how many lines of others could not be read.
@@ -190,6 +211,9 @@ func openAgain(name string) (*os.File, error) {
 		return in, err
 	}
 	defer in.Close()
+	if st, err := in.Stat(); err != nil || st.IsDir() {
+		return nil, errors.Join(err, fmt.Errorf("%w: name the logs in it, or follow them with: ctxfs watch --once --from %s", unix.EISDIR, mounts.Quote(name)))
+	}
 	out, err := os.CreateTemp("", "ctxfs-import-")
 	if err != nil {
 		return nil, err

@@ -57,6 +57,9 @@ func inject(dir string, fields map[string]string) (*trace.Injection, error) {
 	if err != nil {
 		return nil, err
 	}
+	if file := fields["file"]; !filepath.IsLocal(file) || !exists(filepath.Join(dir, file)) {
+		return nil, &session.Error{Kind: session.NotFound, Msg: "--file: the session has no file " + printable(file), Hint: "it is a path in the session, like context/todo.md"}
+	}
 	name := filepath.Join(dir, session.Injections)
 	f, err := openAppend(name)
 	if err != nil {
@@ -66,7 +69,7 @@ func inject(dir string, fields map[string]string) (*trace.Injection, error) {
 		return nil, err
 	}
 	if err := f.close(); err != nil {
-		return nil, fmt.Errorf("%w (is %s a file of the session?)", err, fields["file"])
+		return nil, err
 	}
 	list, err := readInjections(dir)
 	if err != nil || len(list) == 0 {

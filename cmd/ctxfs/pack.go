@@ -78,7 +78,7 @@ func readPack(p string, f session.PackFile) ([]byte, error) {
 		}
 		data, err := os.ReadFile(filepath.Join(abs, "context", name))
 		if errors.Is(err, fs.ErrNotExist) && f.At > 0 {
-			return nil, fmt.Errorf("%s has no record %d: %w", p, f.At, err)
+			return nil, &session.Error{Kind: session.NotFound, Msg: fmt.Sprintf("%s has no record %d", p, f.At), Hint: "ctxfs history numbers them"}
 		}
 		return data, err
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -57,8 +58,19 @@ func mountError(p string) error {
 	case ok:
 		return fmt.Errorf("%s: %w here; it is inside the one at %s", p, errNoMount, m.Point)
 	}
-	_, err = os.Stat(p)
-	return noMount{p, err}
+	return noMount{p, notDirectory(p)}
+}
+
+// notDirectory returns why p is not a directory that is there, nil if it is.
+func notDirectory(p string) error {
+	st, err := os.Stat(p)
+	why := error(unix.ENOTDIR)
+	if wrong := (*fs.PathError)(nil); errors.As(err, &wrong) {
+		why = wrong.Err
+	} else if st.IsDir() {
+		return nil
+	}
+	return &fs.PathError{Op: "mountpoint", Path: p, Err: why}
 }
 
 // pickMount returns the mountpoint that a command works on: the one named, else the one in CTXFS_MOUNT, else the one that

@@ -22,6 +22,7 @@ func newResume() *cobra.Command {
 or send told of. A cursor stays good when the daemon is restarted. The session is --session, else the one that stands in
 --cwd, else the agent's current one.`,
 		Example: "  ctxfs resume coder\n  ctxfs resume coder --cwd /work/brewlog --follow\n  ctxfs resume coder --after 40 --json | jq -r .cursor", Args: exactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error { return checkScope(scope) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cwd != "" && a.session == "" {
 				if err := a.byCWD(args[0], cwd); err != nil {

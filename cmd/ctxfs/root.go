@@ -41,6 +41,7 @@ context/pack.md is what a model should see next, under the budget in context/bud
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(newMount(), newUmount(), newUpgrade(), newStatus(), newHistory(), newLatest(), newSend(), newResume(), newSessions(), newShare(), newPack(), newCompact(), newInject(), newReplay(), newBundle(), newSession(), newImport(), newWatch(), newGC(), newVerify(), newMCP(), newReport(), newTop(), newVersion())
 	root.AddCommand(newConfig(), newDoctor(), newGen())
+	refuseUnknownTopics(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := cmd.ValidateFlagGroups(); err != nil { // which cobra asks too, later, and its error is none of a command line
 			return usageError{err.Error()}
@@ -48,6 +49,23 @@ context/pack.md is what a model should see next, under the budget in context/bud
 		return applySettings(cmd)
 	}
 	return root
+}
+
+// refuseUnknownTopics has cobra's own commands, help and completion, refuse what they do not know, as all others do.
+func refuseUnknownTopics(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				of, rest, _ := root.Find(args) // what it does not find is the rest
+				return knownCommand(of, rest)
+			}
+		case "completion":
+			c.Args, c.RunE = knownCommand, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
 }
 
 // mountHelperArgs understands the call of mount(8) for `mount -t fuse.ctxfs STORE MOUNTPOINT -o OPTIONS` and fstab:

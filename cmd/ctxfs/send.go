@@ -25,6 +25,7 @@ agent work on it, and print what it answers. When nobody serves it, the message 
 code is 13. Sending again with the same --id gives the same answer, and records nothing twice. With --each-line every line
 of stdin is a message, sent when the one before it is answered; a session of scope temp lasts that long.`,
 		Example: "  ctxfs send coder 'what is left to do?'\n  git diff | ctxfs send coder - --session review\n  ctxfs send coder 'again, please' --id m-17 --json\n  ctxfs send coder - --each-line --scope temp", Args: exactArgs(2),
+		PreRunE: func(*cobra.Command, []string) error { return checkScope(scope) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if eachLine && (args[1] != "-" || id != "") {
 				return usageError{"--each-line takes the messages from stdin, for -, and gives each an id"}
@@ -32,6 +33,9 @@ of stdin is a message, sent when the one before it is answered; a session of sco
 			text, err := "", error(nil)
 			if !eachLine {
 				text, err = messageText(cmd, args[1])
+			}
+			if err == nil && !eachLine && text == "" {
+				err = usageError{"there is nothing to send: TEXT is empty"}
 			}
 			if err != nil {
 				return err
@@ -89,6 +93,11 @@ func sendLines(r io.Reader, send func(text string) error) (unserved error) {
 			return err
 		}
 	}
+}
+
+// checkScope refuses a scope that there is not.
+func checkScope(scope string) error {
+	return isOneOf("--scope", orElse(scope, frames.Private), []string{frames.Private, frames.Shared, frames.Temp})
 }
 
 // scope is the scope of the session that the flags name.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -33,6 +34,7 @@ func newSessions() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "sessions AGENT", Short: "list an agent's sessions, newest first", SuggestFor: []string{"agent", "agents"},
 		Example: "  ctxfs sessions coder -n 10\n  ctxfs sessions claude-code --cwd $PWD", Args: exactArgs(1),
+		PreRunE: func(*cobra.Command, []string) error { return isWithin("--last", newest, 0, math.MaxInt32) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.agent(args[0])
 			if err != nil {

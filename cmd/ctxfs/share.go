@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 
 	"ctxfs/internal/session"
@@ -41,6 +43,9 @@ chmod on the folder change who may use it.`,
 			if err != nil {
 				return err
 			}
+			if err := memberOf(gid); err != nil {
+				return err
+			}
 			point, err := pickMount(mount)
 			if err != nil {
 				return err
@@ -59,14 +64,28 @@ func groupID(group string) (int, error) {
 	}
 	g, err := user.LookupGroup(group)
 	if err != nil {
-		return 0, usageError{err.Error()}
+		return 0, usageError{fmt.Sprintf("--group: there is no group %s (getent group lists them)", group)}
 	}
 	return strconv.Atoi(g.Gid)
 }
 
+// memberOf returns an error where the caller may not give files to a group (chown(2)): nobody but root can take a share away again.
+func memberOf(gid int) error {
+	ids, err := os.Getgroups()
+	if err != nil {
+		return err
+	}
+	if os.Geteuid() == 0 || os.Getegid() == gid || slices.Contains(ids, gid) {
+		return nil
+	}
+	return fmt.Errorf("--group: you are not a member of group %d: %w (a member can make the share, or root)", gid, os.ErrPermission)
+}
+
 // makeShare makes the folder. When it cannot be given to the group, nothing is left of it.
 func makeShare(dir string, gid int) error {
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := os.Mkdir(dir, 0o700); errors.Is(err, os.ErrExist) {
+		return fmt.Errorf("%w: chgrp and chmod change who may use it", err)
+	} else if err != nil {
 		return err
 	}
 	err := os.Chown(dir, -1, gid)

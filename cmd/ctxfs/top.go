@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"strings"
 	"time"
@@ -91,10 +92,7 @@ func (f *topFlags) check(out io.Writer) error {
 	if f.interval < shortest && (!f.once || f.interval != 0) || f.interval > time.Hour {
 		return usageError{fmt.Sprintf("--interval is a time from %v to 1h, as 2s; with --once or --json, 0 too", shortest)}
 	}
-	if f.last < 0 {
-		return usageError{fmt.Sprintf("--last is a number of sessions, or 0 for all, not %d", f.last)}
-	}
-	return nil
+	return isWithin("--last", f.last, 0, math.MaxInt32)
 }
 
 // look looks twice, an interval apart, so that there are rates.

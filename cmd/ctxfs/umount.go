@@ -52,7 +52,7 @@ func mountAt(p string) (mounts.Mount, error) {
 }
 
 func umount(m mounts.Mount, lazy bool) error {
-	if !m.LetsIn(os.Geteuid()) {
+	if uid := os.Geteuid(); !m.LetsIn(uid) || uid != 0 && m.UID != uid {
 		return fmt.Errorf("%s is user %d's; have it unmounted by its user: %s", m.Point, m.UID, mounts.FreeCommand(m.Point))
 	}
 	if lazy {

@@ -72,7 +72,7 @@ func showReport(cmd *cobra.Command, r *verify.Report, asJSON bool) error {
 			r.Sessions, r.Records, r.Events, r.Archived, r.Blobs, r.Bytes, r.Quarantined, len(r.Problems))
 	}
 	if len(r.Problems) > 0 {
-		return problems{fmt.Sprintf("the store has %d problems", len(r.Problems))}
+		return problems{"the store has " + count(len(r.Problems), "problem")}
 	}
 	return nil
 }

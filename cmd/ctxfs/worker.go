@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"os/signal"
 	"syscall"
 	"time"
@@ -15,6 +16,8 @@ import (
 	"ctxfs/internal/serve"
 	"ctxfs/internal/session"
 	"ctxfs/internal/supervise"
+
+	"golang.org/x/sys/unix"
 )
 
 // workerEnv tells `ctxfs mount` that it is a supervisor's worker: its value is where the program was started from.
@@ -89,7 +92,7 @@ func (m *mountFlags) serve(w *supervise.Worker, point string, log *slog.Logger) 
 	}
 	dev, again, err := w.Mount()
 	if err != nil {
-		return fmt.Errorf("mount %s: %w (is fuse3 installed, and may this user use /dev/fuse?)", point, err)
+		return fmt.Errorf("mount %s: %w%s", point, err, mountHint())
 	}
 	go dieWith(w)
 	server, err := fs.Attach(dev, again)
@@ -142,4 +145,15 @@ func unmountOnSignal(fs *fsnode.FS, w *supervise.Worker, point string) (stop fun
 		}
 	}()
 	return func() { signal.Stop(c) }
+}
+
+// mountHint says what to do where mount(2) or fusermount3(1) cannot work; "" where both can, and their own words say why they refuse.
+func mountHint() string {
+	if _, err := exec.LookPath("fusermount3"); err != nil && os.Geteuid() != 0 {
+		return " (install fuse3: apt-get install fuse3)"
+	}
+	if err := unix.Access("/dev/fuse", unix.R_OK|unix.W_OK); err != nil {
+		return fmt.Sprintf(" (/dev/fuse: %v; ctxfs doctor says what mends it)", err)
+	}
+	return ""
 }

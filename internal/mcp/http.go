@@ -26,7 +26,7 @@ const (
 )
 
 // ErrNotLoopback: a server for one user listens where only this host reaches it.
-var ErrNotLoopback = errors.New("not a loopback address: use 127.0.0.1:PORT or [::1]:PORT")
+var ErrNotLoopback = errors.New("not a loopback address and port: use 127.0.0.1:PORT or [::1]:PORT")
 
 // Listen opens a loopback port; port 0 is any that is free.
 func Listen(addr string) (net.Listener, error) {
