@@ -84,7 +84,7 @@ func flagValues() map[string]cobra.CompletionFunc {
 		"session export format": these(exportForms()...),
 		"mount":                 oneFrom(mountpoints), "share": oneFrom(shares), "agent": oneFrom(agentNames), "group": oneFrom(groups), "cwd": oneFrom(cwds), "inject file": oneFrom(filesOf),
 		"session": oneFrom(sessionsOf), "import session": cobra.NoFileCompletions, "replay session": names(sessionRefs), "bundle import session": names(sessionRefs),
-		"store": folder, "watch from": folder, "session restore from": file, "output": file, "textfile": file, "token-file": file,
+		"store": folder, "resume-in": folder, "watch from": folder, "session restore from": file, "output": file, "textfile": file, "token-file": file,
 	}
 	for _, name := range []string{"after", "archive-after", "at", "budget", "command", "filter", "http", "id", "interval", "last", "metrics", "native-id", "query", "quota",
 		"quota-files", "steps"} { // numbers, times and words that cannot be listed
