@@ -45,6 +45,9 @@ In a mount an event of the session, context.exported, tells that it was written.
 		Args:    exactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error { return checkForm(form) },
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if resume != "" && (cmd.Flags().Changed("format") || cmd.Flags().Changed("output")) { // a setting counts less, and is passed over
+				return usageError{"--resume-in says the format and the file by itself: leave --format and --output out"}
+			}
 			if resume != "" {
 				form = "claude-code"
 			}
@@ -77,8 +80,6 @@ In a mount an event of the session, context.exported, tells that it was written.
 	cmd.Flags().StringVarP(&out, "output", "o", "", "file to write, whole or not at all, or a pipe (default: standard output)")
 	cmd.Flags().StringVar(&form, "format", tarFormat, "tar, openai, anthropic, claude-code, markdown or otel")
 	cmd.Flags().StringVar(&resume, "resume-in", "", "folder of a project in which Claude Code is to resume the session")
-	cmd.MarkFlagsMutuallyExclusive("resume-in", "output")
-	cmd.MarkFlagsMutuallyExclusive("resume-in", "format")
 	cmd.Flags().BoolVar(&content, "content", false, "with --format otel: what was said, too")
 	cmd.Flags().BoolVar(&quiet, "no-event", false, "do not record in events.jsonl that the session was exported")
 	return takesSession(cmd, findSession)

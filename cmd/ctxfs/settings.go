@@ -169,7 +169,7 @@ func eachCommand(root *cobra.Command, visit func(*cobra.Command)) {
 func isHabit(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{
 		"after", "at", "content", "cwd", "dry-run", "each-line", "explain", "fake", "file", "filter", "follow", "from", "group", "help", "id", "json", "lazy", "list", "model", "mount",
-		"native-id", "no-event", "once", "output", "query", "repair", "session", "share", "store", "temp", "version", "yes",
+		"native-id", "no-event", "once", "output", "query", "repair", "resume-in", "session", "share", "store", "temp", "version", "yes",
 	}, f.Name)
 }
 
