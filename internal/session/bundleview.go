@@ -54,13 +54,18 @@ func packFiles(files map[string][]byte) ([]byte, error) {
 }
 
 func parseImported(data []byte) (*bundle.Bundle, error) {
+	return parseMasked(data, func(text string) string { return text })
+}
+
+// parseMasked parses what Imported holds; mask masks each file of the bundle as it stands there.
+func parseMasked(data []byte, mask func(string) string) (*bundle.Bundle, error) {
 	var text map[string]string
 	if err := json.Unmarshal(data, &text); err != nil {
 		return nil, refuse(Invalid, "%s: %v (ctxfs bundle import writes it)", Imported, err)
 	}
 	files := map[string][]byte{}
 	for name, s := range text {
-		files[name] = []byte(s)
+		files[name] = []byte(mask(s))
 	}
 	b, err := bundle.Parse(files)
 	var found bundle.Problems
@@ -83,12 +88,20 @@ func (x *Session) imported() ([]pack.File, error) {
 	return out, nil
 }
 
-func (x *Session) heldBundle() (*bundle.Bundle, error) {
+// heldBundle returns the bundle that the session imported; nil when there is none.
+func (x *Session) heldBundle() (*bundle.Bundle, error) { return x.bundleBy(parseImported) }
+
+// shownBundle is heldBundle without secrets; the fold is ready.
+func (x *Session) shownBundle() (*bundle.Bundle, error) {
+	return x.bundleBy(func(data []byte) (*bundle.Bundle, error) { return parseMasked(data, x.fold.masked) })
+}
+
+func (x *Session) bundleBy(parse func(data []byte) (*bundle.Bundle, error)) (*bundle.Bundle, error) {
 	data, err := x.optional(Imported)
 	if err != nil || len(data) == 0 {
 		return nil, err
 	}
-	b, err := parseImported(data)
+	b, err := parse(data)
 	if err != nil {
 		return nil, nil // damaged past ctxfs; verify tells
 	}
@@ -108,8 +121,7 @@ func (x *Session) buildImported(name string) (view, error) {
 	files, err := x.imported()
 	for _, f := range files {
 		if f.Path == "context/imported/"+name {
-			masked, _ := x.fold.mask(string(f.Data))
-			return view{data: []byte(masked)}, nil
+			return view{data: []byte(x.fold.masked(string(f.Data)))}, nil
 		}
 	}
 	if err == nil {
@@ -154,7 +166,7 @@ func (x *Session) bundleFiles() (map[string][]byte, error) {
 	}
 	entries, lines := bundle.History(past, x.contextOf(p, in, created))
 	b := bundle.Make(bundle.Manifest{AgentID: id.Agent, CreatedAt: created, UnitSource: bundle.Files, UnitRef: id.ID}, in.Budget, entries, lines)
-	held, err := x.heldBundle()
+	held, err := x.shownBundle()
 	if err != nil {
 		return nil, err
 	}

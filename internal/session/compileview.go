@@ -99,7 +99,8 @@ func (x *Session) compileIn() (compile.In, error) {
 	if err != nil {
 		return ci, err
 	}
-	ci.Count, ci.Mask, ci.Events, ci.FirstEvent = x.fold.count, x.fold.mask, x.past.lines, x.past.count-len(x.past.lines)+1
+	ci.Count, ci.Mask, ci.Records = x.fold.count, x.fold.mask, x.fold.work.Masked(x.fold)
+	ci.Events, ci.FirstEvent = x.past.lines, x.past.count-len(x.past.lines)+1
 	state, err := x.optional("state")
 	if err != nil {
 		return ci, err

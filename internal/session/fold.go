@@ -32,13 +32,20 @@ func (x *Session) newFold(log *appendlog.Log, tokenizer, own string, limit int) 
 	if err != nil {
 		return nil, err
 	}
-	rules, err := x.rules([]byte(own))
+	rules, err := x.store.rules([]byte(own))
 	if err != nil {
 		return nil, err
 	}
-	f := &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name(), own: own, mask: masker(rules), count: enc.Count, limit: limit}
-	f.work.SetMask(f.mask)
+	mask, masks := masker(rules)
+	f := &fold{log: log, work: pack.NewWorkset(enc), tokens: enc.Name(), own: own, mask: mask, count: enc.Count, limit: limit}
+	f.work.SetMask(mask, masks)
 	return f, nil
+}
+
+// masked returns a text without its secrets.
+func (f *fold) masked(text string) string {
+	text, _ = f.mask(text)
+	return text
 }
 
 // catchUp folds what was appended since the last time.
@@ -149,12 +156,12 @@ func (f *fold) Record(n int) (record.Record, error) {
 	return record.Parse(raw, n, f.start(n))
 }
 
-// latest gives the newest words of the assistant.
+// latest returns the newest words of the assistant, without secrets.
 func (f *fold) latest() ([]byte, error) {
 	if f.lastWord == 0 {
 		return nil, nil
 	}
-	r, err := f.Record(f.lastWord)
+	r, err := f.work.Masked(f).Record(f.lastWord)
 	if err != nil {
 		return nil, err
 	}

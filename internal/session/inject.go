@@ -279,15 +279,16 @@ func (x *Session) blob(id string) ([]byte, error) {
 // injections reads what was declared so far.
 func (x *Session) injections() ([]trace.Injection, error) {
 	data, err := x.optional(Injections)
-	if err != nil {
-		return nil, err
-	}
-	var out []trace.Injection
+	return parseInjections(data), err
+}
+
+// parseInjections returns the records of a file of injections.
+func parseInjections(data []byte) (out []trace.Injection) {
 	for _, line := range bytes.Split(data, []byte{'\n'}) {
 		var inj trace.Injection
 		if len(line) > 0 && json.Unmarshal(line, &inj) == nil && inj.InjectionID != "" { // one that was damaged past ctxfs hides no other
 			out = append(out, inj)
 		}
 	}
-	return out, nil
+	return out
 }

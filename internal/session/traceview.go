@@ -71,19 +71,21 @@ func (x *Session) traceIn(p *pack.Pack, in pack.Input) (trace.In, error) {
 	if !x.fold.newest.IsZero() {
 		ti.Created = stamp(x.fold.newest.UTC())
 	}
-	if ti.Injections, err = x.injections(); err != nil {
+	ti.Mask = x.fold.masked
+	declared, err := x.optional(Injections)
+	if err != nil {
 		return ti, err
 	}
+	ti.Injections = parseInjections([]byte(ti.Mask(string(declared))))
 	missing, err := x.optional(MissingFile)
 	if err != nil {
 		return ti, err
 	}
-	ti.Missing = mergeMissing(missing)
+	ti.Missing = mergeMissing([]byte(ti.Mask(string(missing))))
 	ti.PolicyRefs = []string{RedactFile}
 	if x.store.exists(x.file(compile.PolicyFile)) {
 		ti.PolicyRefs = append(ti.PolicyRefs, compile.PolicyFile)
 	}
-	ti.Mask = func(s string) string { s, _ = x.fold.mask(s); return s }
 	ti.Before = x.before(trace.ContextID(ti.Session.ID, ti.Target, p, in), ti.Injections)
 	return ti, x.pastEvents(&ti)
 }
@@ -192,7 +194,7 @@ func (x *Session) pastEvents(in *trace.In) error {
 			return err
 		}
 		for line := range bytes.Lines(buf) {
-			x.past.event(bytes.TrimSuffix(line, []byte{'\n'}))
+			x.past.event(bytes.TrimSuffix(line, []byte{'\n'}), in.Mask)
 		}
 		x.past.read += int64(len(buf))
 	}
@@ -200,7 +202,7 @@ func (x *Session) pastEvents(in *trace.In) error {
 	return nil
 }
 
-func (p *past) event(line []byte) {
+func (p *past) event(line []byte, mask func(string) string) {
 	if len(line) == 0 {
 		return
 	}
@@ -218,7 +220,7 @@ func (p *past) event(line []byte) {
 		ID, Type, Time string
 		Data           json.RawMessage
 	}
-	if json.Unmarshal(line, &e) != nil {
+	if json.Unmarshal([]byte(mask(string(line))), &e) != nil {
 		return
 	}
 	switch e.Type {

@@ -122,6 +122,7 @@ func (x *Session) ready() (done func(), err error) {
 			return nil, err
 		}
 		x.forget()
+		x.past = past{} // it is masked by the rules of the fold before
 	}
 	if err := x.fold.catchUp(); err != nil {
 		x.Release()

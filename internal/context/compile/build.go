@@ -122,14 +122,9 @@ func (b *builder) sees(kind string) bool {
 	return slices.Contains(b.in.Input.Visibility.Of(kind), b.target())
 }
 
-// shown gives a text of the log as it may be shown: masked, its start, in one line.
-func (b *builder) shown(text string, size int) string {
-	if len(text) > 4*size+512 { // what is masked must be whole, what is not shown need not be searched
-		text = strings.ToValidUTF8(text[:4*size+512], "")
-	}
-	if b.in.Mask != nil {
-		text, _ = b.in.Mask(text)
-	}
+// shown returns the start of a text, in one line. The text has no secrets: what the builder reads is masked as it is read, whole,
+// since a part of a secret is not found as one.
+func shown(text string, size int) string {
 	return strings.Join(strings.Fields(derive.Excerpt(text, size)), " ")
 }
 

@@ -15,7 +15,7 @@ func (b *builder) claims() (out []Review) {
 			continue
 		}
 		for k, s := range sentences(r.Words()) {
-			c := Review{ID: msgRef(r.N) + "#" + swap.Range{A: k + 1, B: k + 1}.String(), Kind: "claim", Text: b.shown(s, maxReviewText), Prov: b.recordProv(r.N), Time: stamp(r.Time),
+			c := Review{ID: msgRef(r.N) + "#" + swap.Range{A: k + 1, B: k + 1}.String(), Kind: "claim", Text: shown(s, maxReviewText), Prov: b.recordProv(r.N), Time: stamp(r.Time),
 				from: r.N, marks: marks(s), failed: succeeds(s)}
 			c.Signals = Signals{Authority: byAgent, Age: b.age(r.Time)}
 			if last := b.resultBefore(r.N); c.failed && last != nil && last.failed {

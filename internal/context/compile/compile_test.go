@@ -41,7 +41,10 @@ func input(t testing.TB, log []byte, in pack.Input) compile.In {
 		t.Fatal(err)
 	}
 	h, w := record.NewMemory(log), pack.NewWorkset(enc)
-	w.SetMask(mask)
+	w.SetMask(mask, func(text string) []pack.Masked {
+		_, found := mask(strings.ReplaceAll(text, "[redacted:test]", secret))
+		return found
+	})
 	for n := 1; n <= h.Len(); n++ {
 		raw, _ := h.Raw(n)
 		if r, err := h.Record(n); err != nil {
@@ -71,7 +74,7 @@ func input(t testing.TB, log []byte, in pack.Input) compile.In {
 		target = "model"
 	}
 	return compile.In{Session: trace.Session{ID: "0123", Name: "s", Agent: "coder", Scope: "private", UID: 1000}, ContextID: trace.ContextID("0123", target, p, in), Pack: p, Input: in,
-		File: "context/pack.md", Producer: "test", Tokenizer: "o200k_base", Count: enc.Count, Mask: mask, Created: created,
+		File: "context/pack.md", Producer: "test", Tokenizer: "o200k_base", Count: enc.Count, Mask: mask, Records: w.Masked(h), Created: created,
 		Facts: file(in.Authored.Facts, derive.Facts), Decisions: file(in.Authored.Decisions, derive.Decisions), Todo: file(in.Authored.Todo, derive.Todo),
 		Refs: file(in.Authored.Refs, derive.Refs)}
 }

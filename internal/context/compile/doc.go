@@ -26,6 +26,7 @@ type In struct {
 	Tokenizer string
 	Count     func(text string) int // tokens; required
 	Mask      pack.MaskFunc         // nil: nothing is masked
+	Records   record.History        // the history without secrets; nil: Input.History
 	Created   string                // as trace.In's
 	State     string                // of the session, as in its state file; "" is what its events say
 
@@ -79,6 +80,9 @@ func (o *Out) File(name string) []byte { return o.files[name] }
 func Build(in In) (*Out, error) {
 	if in.Count == nil || in.Pack == nil || in.Input.History == nil {
 		return nil, errors.New("compile: a pack, its history and a count of tokens are needed")
+	}
+	if in.Records == nil {
+		in.Records = in.Input.History
 	}
 	b := &builder{in: in, items: map[string]int{}, known: map[int]*record.Record{}, lists: map[string][]line{}, files: map[string][]byte{}}
 	b.index()

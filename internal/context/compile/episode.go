@@ -36,7 +36,7 @@ func (b *builder) readEvents() {
 	from := max(0, len(b.in.Events)-maxEvents)
 	for i, l := range b.in.Events[from:] {
 		e := event{n: first + from + i}
-		if json.Unmarshal(l, &e) != nil || e.Type == "" {
+		if json.Unmarshal(b.maskedOne(l), &e) != nil || e.Type == "" {
 			continue
 		}
 		e.at, _ = time.Parse(time.RFC3339Nano, e.Time) // zero when it has none
@@ -45,7 +45,7 @@ func (b *builder) readEvents() {
 }
 
 func (b *builder) eventProv(e *event) Prov {
-	return Prov{Path: "events.jsonl", Anchor: lineAnchor(e.n, e.n), Source: b.shown(e.ID, 100)}
+	return Prov{Path: "events.jsonl", Anchor: lineAnchor(e.n, e.n), Source: shown(e.ID, 100)}
 }
 
 // episode says where the work stands.
@@ -53,7 +53,7 @@ func (b *builder) episode() Episode {
 	e := Episode{State: b.in.State, Records: b.in.Input.History.Len(), Runs: b.runs(), Files: b.working()}
 	for i := range b.events {
 		if x := &b.events[i]; x.Type == "ctxfs.session.state" && b.in.State == "" {
-			e.State = b.shown(x.str("to"), 60)
+			e.State = shown(x.str("to"), 60)
 		}
 	}
 	if b.in.Input.History.Len() > 0 {
@@ -67,14 +67,14 @@ func (b *builder) episode() Episode {
 			e.LastTime = stamp(r.Time)
 		}
 		if e.LastUser == nil && r.IsUser() {
-			e.LastUser = &Intent{b.shown(r.Words(), 200), b.recordProv(r.N)}
+			e.LastUser = &Intent{shown(r.Words(), 200), b.recordProv(r.N)}
 		}
 		if e.LastAgent == nil && r.Role == "assistant" && r.Words() != "" {
-			e.LastAgent = &Intent{b.shown(r.Words(), 200), b.recordProv(r.N)}
+			e.LastAgent = &Intent{shown(r.Words(), 200), b.recordProv(r.N)}
 		}
 	}
 	if n := refNumber(b.in.Pack.Asked); e.LastUser == nil && n > 0 && b.in.Pack.Query != "" {
-		e.LastUser = &Intent{b.shown(b.in.Pack.Query, 200), b.recordProv(n)}
+		e.LastUser = &Intent{shown(b.in.Pack.Query, 200), b.recordProv(n)}
 	}
 	return e
 }
@@ -85,7 +85,7 @@ func (b *builder) runs() []Run {
 	at := map[string]int{}
 	for i := range b.events {
 		e := &b.events[i]
-		id := b.shown(e.str("run"), 100)
+		id := shown(e.str("run"), 100)
 		if id == "" || e.Type != "ctxfs.run.started" && e.Type != "ctxfs.run.ended" {
 			continue
 		}
@@ -98,7 +98,7 @@ func (b *builder) runs() []Run {
 		if e.Type == "ctxfs.run.started" {
 			out[k].Started = e.Time
 		} else {
-			out[k].Status, out[k].Ended, out[k].Prov = b.shown(e.str("status"), 60), e.Time, b.eventProv(e)
+			out[k].Status, out[k].Ended, out[k].Prov = shown(e.str("status"), 60), e.Time, b.eventProv(e)
 			if out[k].Status == "" {
 				out[k].Status = "ended"
 			}
@@ -130,7 +130,7 @@ func (b *builder) working() []Working {
 			break
 		}
 		if r.at == 0 || b.cited(r.Source) != nil {
-			out = append(out, Working{ID: r.ID, File: b.shown(r.Path, 300), Note: b.shown(r.Summary, 160), Prov: b.fileProv("context/refs.jsonl", r.n, r.Source)})
+			out = append(out, Working{ID: r.ID, File: shown(r.Path, 300), Note: shown(r.Summary, 160), Prov: b.fileProv("context/refs.jsonl", r.n, r.Source)})
 		}
 	}
 	return out

@@ -59,7 +59,7 @@ const maxLine = 200 // bytes of an entry's text
 // said gives the entries of a record.
 func (b *builder) said(r *seen) (out []Journal) {
 	add := func(kind, id, text string) *Journal {
-		out = append(out, Journal{ID: id, Time: stamp(r.Time), Kind: kind, Text: b.shown(text, maxLine), Prov: b.recordProv(r.N), at: r.at})
+		out = append(out, Journal{ID: id, Time: stamp(r.Time), Kind: kind, Text: shown(text, maxLine), Prov: b.recordProv(r.N), at: r.at})
 		return &out[len(out)-1]
 	}
 	if words := r.Words(); words != "" {
@@ -83,7 +83,7 @@ func (b *builder) said(r *seen) (out []Journal) {
 			j := add("tool_result", swap.BlockRef(r.N, i+1), fmt.Sprintf("%d bytes", len(x.Text)))
 			j.CallID, j.Status = x.CallID, "ok"
 			if x.IsError {
-				j.Status, j.Text = "error", b.shown(x.Text, maxLine)
+				j.Status, j.Text = "error", shown(x.Text, maxLine)
 			}
 		}
 	}
@@ -98,14 +98,14 @@ func (b *builder) eventLines() (out []Journal) {
 		if !e.at.IsZero() {
 			at = e.at
 		}
-		j := Journal{ID: b.shown(e.ID, 100), Time: stamp(e.at), Kind: "event", Text: b.shown(e.Type, maxLine), Prov: b.eventProv(e), at: at}
+		j := Journal{ID: shown(e.ID, 100), Time: stamp(e.at), Kind: "event", Text: shown(e.Type, maxLine), Prov: b.eventProv(e), at: at}
 		switch e.Type {
 		case "ctxfs.run.started", "ctxfs.run.ended":
-			j.Kind, j.Text, j.Status = "run", b.shown("run "+e.str("run")+" "+strings.TrimPrefix(e.Type, "ctxfs.run."), maxLine), b.shown(e.str("status"), 60)
+			j.Kind, j.Text, j.Status = "run", shown("run "+e.str("run")+" "+strings.TrimPrefix(e.Type, "ctxfs.run."), maxLine), shown(e.str("status"), 60)
 		case "ctxfs.session.state":
-			j.Kind, j.Text = "state", b.shown("state "+e.str("from")+" to "+e.str("to"), maxLine)
+			j.Kind, j.Text = "state", shown("state "+e.str("from")+" to "+e.str("to"), maxLine)
 		case "ctxfs.run.tool_call":
-			j.Kind, j.Text = "tool_call", b.shown("run "+e.str("run")+" calls "+e.str("name"), maxLine)
+			j.Kind, j.Text = "tool_call", shown("run "+e.str("run")+" calls "+e.str("name"), maxLine)
 		}
 		out = append(out, j)
 	}

@@ -123,7 +123,7 @@ func (b *builder) tools() []Capability {
 }
 
 func (b *builder) permitted(t *Tool, why string) Capability {
-	c := Capability{Name: t.Name, Description: b.shown(t.Description, maxExcerpt), Class: t.Capability, Risk: t.Risk, Approval: t.Approval, Exposed: true, Permission: "allow",
+	c := Capability{Name: t.Name, Description: shown(t.Description, maxExcerpt), Class: t.Capability, Risk: t.Risk, Approval: t.Approval, Exposed: true, Permission: "allow",
 		Rules: []string{}, Metadata: known(t.Extra)}
 	say := "; no rule is about it"
 	p := b.authored.policy
@@ -176,7 +176,7 @@ func (b *builder) observed() []Observed {
 				out[j].Calls++
 			} else if len(out) < maxObserved {
 				at[c.Name] = len(out)
-				out = append(out, Observed{b.shown(c.Name, MaxName), 1, b.recordProv(r.N)})
+				out = append(out, Observed{shown(c.Name, MaxName), 1, b.recordProv(r.N)})
 			}
 		}
 	}

@@ -3,32 +3,36 @@ package compile
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 
 	"ctxfs/internal/swap"
 )
 
-// masked gives lines of JSON without secrets, in the names of members too, and maskedOne one value. Lines stay where they are;
-// what is no JSON stays as it is, for nothing of it is shown.
+// masked masks lines of JSON, and maskedOne one value. First each line as it is, where the name of a member tells that its value
+// is a secret; then each string, as a reader decodes it. Lines stay where they are; what is no JSON stays as it is, since
+// nothing of it is shown.
 func (b *builder) masked(data []byte) []byte {
 	if b.in.Mask == nil || data == nil {
 		return data
 	}
-	if _, found := b.in.Mask(string(data)); len(found) == 0 {
-		return data
-	}
 	var out bytes.Buffer
 	for l := range bytes.Lines(data) {
-		if v, ok := decoded(l); ok {
-			l = swap.Line(b.clean(v))
-		}
-		out.Write(l)
+		out.Write(b.maskedOne(l))
 	}
 	return out.Bytes()
 }
 
 func (b *builder) maskedOne(data []byte) []byte {
-	v, ok := decoded(data)
-	if b.in.Mask == nil || !ok {
+	if b.in.Mask == nil {
+		return data
+	}
+	text, found := b.in.Mask(string(data))
+	if len(found) == 0 && !strings.Contains(text, `\`) {
+		return data // the strings are what stands there
+	}
+	v, ok := decoded([]byte(text))
+	if !ok {
 		return data
 	}
 	return swap.Line(b.clean(v))
@@ -64,9 +68,18 @@ func (b *builder) clean(v any) any {
 	return v
 }
 
-// hide masks the authored files, and those of the session that are lines of JSON. Their hashes stay those of the exact bytes.
+// hide masks all that is shown of files and of events. Hashes of authored files stay those of their exact bytes.
 func (b *builder) hide() {
 	a := b.in.Authored
 	b.safe = Authored{b.masked(a.Constraints), b.masked(a.Preferences), b.masked(a.Success), b.masked(a.Plan), b.masked(a.Tools), b.maskedOne(a.Policy)}
 	b.in.Facts, b.in.Decisions, b.in.Refs = b.masked(b.in.Facts), b.masked(b.in.Decisions), b.masked(b.in.Refs)
+	if b.in.Mask != nil {
+		todo, _ := b.in.Mask(string(b.in.Todo))
+		b.in.Todo = []byte(todo)
+		b.in.Missing = slices.Clone(b.in.Missing)
+		for i := range b.in.Missing {
+			m := &b.in.Missing[i]
+			m.Question, _ = b.in.Mask(m.Question)
+		}
+	}
 }

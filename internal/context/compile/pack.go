@@ -43,9 +43,9 @@ func (b *builder) intent() *Intent {
 	return &Intent{p.Query, Prov{Path: b.in.File, Source: "query"}}
 }
 
-// entry is one with its text masked and cut.
+// entry returns an entry with the start of its text.
 func (b *builder) entry(id, text, origin string, score float64, p Prov) Entry {
-	return Entry{ID: id, Text: b.shown(text, maxExcerpt), Origin: origin, Score: round(score), Prov: p}
+	return Entry{ID: id, Text: shown(text, maxExcerpt), Origin: origin, Score: round(score), Prov: p}
 }
 
 func (b *builder) origin(authored []byte) string {
@@ -196,7 +196,7 @@ func isRule(text string) bool {
 func (b *builder) success() (out []Entry) {
 	for _, c := range b.authored.success {
 		e := b.entry(c.ID, c.Text, "authored", 1, b.fileProv(SuccessFile, c.Line, c.Source))
-		e.Check, e.Status, e.Metadata = b.shown(c.Check, maxExcerpt), c.Status, known(c.Extra)
+		e.Check, e.Status, e.Metadata = shown(c.Check, maxExcerpt), c.Status, known(c.Extra)
 		out = append(out, e)
 	}
 	return b.ranked("success_criteria", out, maxSection)

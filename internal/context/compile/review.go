@@ -160,7 +160,7 @@ const (
 
 // judged is a fact or a decision with all signals but corroboration.
 func (b *builder) judged(kind, file string, l line, gone string, later []line) Review {
-	r := Review{ID: l.ID, Kind: kind, Text: b.shown(l.Text, maxReviewText), Prov: b.lineProv(file, l), from: refNumber(l.Source), marks: marks(l.Text)}
+	r := Review{ID: l.ID, Kind: kind, Text: shown(l.Text, maxReviewText), Prov: b.lineProv(file, l), from: refNumber(l.Source), marks: marks(l.Text)}
 	r.Signals.Authority = byUnknown
 	if rec := b.cited(l.Source); rec != nil {
 		r.Time = stamp(rec.Time)

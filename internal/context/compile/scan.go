@@ -62,9 +62,10 @@ func ends(text string) string {
 	return text[:maxLooked] + " " + text[len(text)-maxLooked:]
 }
 
-// record reads record n; nil when it is no record, is a child's, or is kept from the target. An error is one of reading.
+// record returns record n without its secrets; nil when it is no record, is a child's, or is kept from the target. An error is
+// one of reading.
 func (b *builder) record(n int) (*record.Record, error) {
-	r, err := b.in.Input.History.Record(n)
+	r, err := b.in.Records.Record(n)
 	if err != nil && !errors.Is(err, record.ErrNotObject) {
 		return nil, err
 	}

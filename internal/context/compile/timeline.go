@@ -34,16 +34,16 @@ func (b *builder) timeline() {
 	list := b.turns()
 	for _, l := range b.held("decisions", b.in.Decisions) {
 		if r := b.inLog(refNumber(l.Source)); r != nil {
-			list = append(list, Moment{Time: stamp(r.Time), Kind: "decision", Text: b.shown(l.Text, maxLine), Prov: b.lineProv("context/decisions.jsonl", l), Refs: []string{l.ID, l.Source}, at: r.at})
+			list = append(list, Moment{Time: stamp(r.Time), Kind: "decision", Text: shown(l.Text, maxLine), Prov: b.lineProv("context/decisions.jsonl", l), Refs: []string{l.ID, l.Source}, at: r.at})
 		}
 	}
 	for _, c := range b.in.Compactions {
-		m := Moment{Time: c.CreatedAt, Kind: "compaction", Text: b.shown(c.Method+" "+c.Trigger, maxLine), Prov: Prov{Path: "context/trace/compactions.jsonl", Source: c.CompactionID}, Refs: some(c.Sources)}
+		m := Moment{Time: c.CreatedAt, Kind: "compaction", Text: shown(c.Method+" "+c.Trigger, maxLine), Prov: Prov{Path: "context/trace/compactions.jsonl", Source: c.CompactionID}, Refs: some(c.Sources)}
 		m.at, _ = time.Parse(time.RFC3339Nano, c.CreatedAt)
 		list = append(list, m)
 	}
 	for _, x := range b.in.Injections {
-		m := Moment{Time: x.CreatedAt, Kind: "injection", Text: b.shown(x.Point+" of "+x.Target, maxLine), Prov: Prov{Path: "context/injections.jsonl", Source: x.InjectionID}, Refs: []string{x.ContextID, x.Hash}}
+		m := Moment{Time: x.CreatedAt, Kind: "injection", Text: shown(x.Point+" of "+x.Target, maxLine), Prov: Prov{Path: "context/injections.jsonl", Source: x.InjectionID}, Refs: []string{x.ContextID, x.Hash}}
 		m.at, _ = time.Parse(time.RFC3339Nano, x.CreatedAt)
 		list = append(list, m)
 	}
@@ -111,7 +111,7 @@ func (b *builder) turns() (out []Moment) {
 }
 
 func (b *builder) moment(kind string, r *seen, text string) Moment {
-	return Moment{Time: stamp(r.Time), Kind: kind, Text: b.shown(text, maxLine), Prov: b.recordProv(r.N), Refs: []string{msgRef(r.N)}, at: r.at}
+	return Moment{Time: stamp(r.Time), Kind: kind, Text: shown(text, maxLine), Prov: b.recordProv(r.N), Refs: []string{msgRef(r.N)}, at: r.at}
 }
 
 // maxTouched is how many files one entry of work names.
@@ -124,7 +124,7 @@ func (b *builder) worked(m *Moment, r *seen) {
 		case record.ToolUse:
 			m.Calls++
 			for _, p := range derive.Paths(x) {
-				if p = b.shown(p, 300); len(m.Files) < maxTouched && !slices.Contains(m.Files, p) {
+				if p = shown(p, 300); len(m.Files) < maxTouched && !slices.Contains(m.Files, p) {
 					m.Files = append(m.Files, p)
 				}
 			}

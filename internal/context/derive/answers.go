@@ -32,13 +32,14 @@ func (s *State) answered(n int, b *record.Block) {
 	if json.Unmarshal([]byte(input), &in) != nil || b.IsError {
 		return
 	}
+	text := s.mask(b.Text)
 	for _, q := range in.Questions {
-		if a, ok := answerTo(b.Text, q.Question); ok {
+		if a, ok := answerTo(text, q.Question); ok {
 			s.decide(n, oneLine(Excerpt(q.Question, maxSaying*2/3)+" "+Excerpt(a, maxSaying/3)))
 		}
 	}
-	if strings.HasPrefix(b.Text, "User has approved your plan") {
-		if _, plan, ok := strings.Cut(b.Text, "## Approved Plan:"); ok {
+	if strings.HasPrefix(text, "User has approved your plan") {
+		if _, plan, ok := strings.Cut(text, "## Approved Plan:"); ok {
 			in.Plan = plan
 		}
 		if t := title(in.Plan); t != "" {

@@ -33,7 +33,7 @@ func TestParseBox(t *testing.T) {
 
 // What Todo writes, ParseBox reads.
 func TestBoxOfTodo(t *testing.T) {
-	s := NewState()
+	s := NewState(nil)
 	s.Add(&record.Record{N: 4, Role: "assistant", Blocks: []record.Block{{Kind: record.ToolUse, Name: "TodoWrite",
 		Input: `{"todos":[{"content":"a","status":"completed"},{"content":"b","status":"in_progress"},{"content":"c","status":"pending"},{"content":"d","status":"cancelled"}]}`}}})
 	var got []Box

@@ -26,6 +26,7 @@ const (
 // State is the fold of a log from which the files are written, all but the summary. Each of its answers can be given
 // as of an earlier record: what the first upTo records say.
 type State struct {
+	mask      func(text string) string
 	facts     []saying
 	decisions []saying
 	seen      map[uint64]bool // sayings that stand in facts or decisions
@@ -48,9 +49,13 @@ type saying struct {
 	text string
 }
 
-// NewState is the fold of an empty log.
-func NewState() *State {
-	return &State{seen: map[uint64]bool{}, byPath: map[string]int{}, making: map[string]int{}, asked: map[string]string{}, calls: map[string]string{}}
+// NewState returns the fold of an empty log. mask masks the secrets of a text; nil masks nothing. Texts are masked before they
+// are taken apart, since a part of a secret is not found as one.
+func NewState(mask func(text string) string) *State {
+	if mask == nil {
+		mask = func(text string) string { return text }
+	}
+	return &State{mask: mask, seen: map[uint64]bool{}, byPath: map[string]int{}, making: map[string]int{}, asked: map[string]string{}, calls: map[string]string{}}
 }
 
 // Add folds the next record.
@@ -68,11 +73,13 @@ func (s *State) Add(r *record.Record) {
 	for i := range r.Blocks {
 		switch b := &r.Blocks[i]; b.Kind {
 		case record.ToolUse:
-			s.todo(r.N, b)
-			s.task(r.N, b)
-			s.asks(b)
-			s.called(b)
-			s.touch(r.N, i+1, b)
+			call := *b
+			call.Name, call.Input = s.mask(b.Name), s.mask(b.Input)
+			s.todo(r.N, &call)
+			s.task(r.N, &call)
+			s.asks(&call)
+			s.called(&call)
+			s.touch(r.N, i+1, &call)
 		case record.ToolResult:
 			s.numbered(b)
 			s.answered(r.N, b)

@@ -10,7 +10,7 @@ import (
 )
 
 func fold(records ...record.Record) *State {
-	s := NewState()
+	s := NewState(nil)
 	for i := range records {
 		records[i].N = i + 1
 		s.Add(&records[i])

@@ -19,12 +19,16 @@ const (
 	maxHeard  = 8 << 10 // bytes of one message that are listened to
 )
 
-// listen keeps the sentences of text that judge takes for facts or decisions, each once.
+// listen keeps the sentences of text that judge takes for facts or decisions, each once. It masks only a text that has such a
+// sentence: masking takes longer than all else here.
 func (s *State) listen(n int, text string, judge func(string) int) {
-	if len(text) > maxHeard {
-		text = text[:maxHeard]
+	says := false
+	sentences(text[:min(len(text), maxHeard)], func(t string) { says = says || judge(" "+strings.ToLower(t)+" ") != nothing })
+	if !says {
+		return
 	}
-	sentences(text, func(t string) {
+	text = s.mask(text)
+	sentences(text[:min(len(text), maxHeard)], func(t string) {
 		kind := judge(" " + strings.ToLower(t) + " ")
 		if kind == nothing || !s.first(t) {
 			return

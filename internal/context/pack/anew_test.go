@@ -105,6 +105,6 @@ func asBuiltAnew(t *testing.T, name string, log []byte, first, lines int) {
 
 func newMasked(t *testing.T, mask MaskFunc) *Workset {
 	w := NewWorkset(counter(t))
-	w.SetMask(mask)
+	w.SetMask(mask, masks)
 	return w
 }

@@ -75,7 +75,8 @@ func (w *Workset) show(t *docText, text string) {
 	if t.ready {
 		return
 	}
-	t.shown, t.masked = w.masked(scrub(text))
+	t.shown, t.masked = w.masked(text) // first: what scrub leaves of a secret is not found as one
+	t.shown = scrub(t.shown)
 	t.size, t.ready = w.countShown(t.shown), true
 }
 
@@ -119,7 +120,13 @@ func (w *Workset) derivedText(h record.History, upTo int) (derivedText, error) {
 	return d, nil
 }
 
-// maskedDoc masks a derived file.
+// readable returns the bytes that a reader finds at the path of an imported file: the file is masked there, too.
+func (w *Workset) readable(f File) []byte {
+	text, _ := w.maskedDoc(string(f.Data))
+	return []byte(text)
+}
+
+// maskedDoc returns a text as its file shows it, and the masks in it: those that came with its parts, too.
 func (w *Workset) maskedDoc(text string) (string, []Masked) {
 	if w.mask == nil {
 		return text, nil
@@ -128,7 +135,8 @@ func (w *Workset) maskedDoc(text string) (string, []Masked) {
 	if m, ok := w.docs.masks[h]; ok {
 		return m.text, slices.Clone(m.masked)
 	}
-	out, masked := w.mask(text)
+	out, _ := w.mask(text)
+	masked := w.masks(out)
 	if len(text) <= maxDocText {
 		if len(w.docs.masks) >= maxDocs {
 			clear(w.docs.masks)

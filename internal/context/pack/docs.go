@@ -32,9 +32,9 @@ func (b *builder) fixedDocs() []doc {
 		out = append(out, doc{kind: kindSystem, source: f.Path, text: string(f.Data), share: b.lim * 2 / 5, scores: Scores{Floor: 1}})
 	}
 	for _, f := range b.in.Imported {
-		out = append(out, doc{kind: kindImported, source: f.Path, text: string(f.Data), share: b.lim / 6, scores: Scores{Authority: 0.7}})
+		out = append(out, doc{kind: kindImported, source: f.Path, text: string(f.Data), whole: b.w.readable(f), share: b.lim / 6, scores: Scores{Authority: 0.7}})
 	}
-	out = append(out, childrenDocs(b.in.Children, b.lim/4)...)
+	out = append(out, b.childrenDocs(b.in.Children, b.lim/4)...)
 	a := b.in.Authored
 	for _, x := range []struct {
 		kind string
@@ -51,7 +51,7 @@ func (b *builder) fixedDocs() []doc {
 
 // childrenDocs returns what children have to say, in all at most total tokens: each has an equal share, at most half of them. Where that
 // is too little for a text, the first have it.
-func childrenDocs(children []Child, total int) []doc {
+func (b *builder) childrenDocs(children []Child, total int) []doc {
 	said := slices.DeleteFunc(slices.Clone(children), func(c Child) bool { return c.Result == nil && c.Handoff == nil })
 	share := min(total/2, max(total/max(len(said), 1), 2*minDoc))
 	var out []doc
@@ -59,13 +59,13 @@ func childrenDocs(children []Child, total int) []doc {
 		if (i+1)*share > total {
 			share = 0
 		}
-		out = append(out, childDoc(c, share))
+		out = append(out, b.childDoc(c, share))
 	}
 	return out
 }
 
-func childDoc(c Child, share int) doc {
-	note := "status " + clean(strings.TrimSpace(c.Status), 32)
+func (b *builder) childDoc(c Child, share int) doc {
+	note := "status " + clean(strings.TrimSpace(b.w.maskedText(c.Status)), 32)
 	dir := "context/child/" + c.ID + "/"
 	if c.Result == nil {
 		return doc{kind: kindChild, source: dir + "handoff.md", note: note, text: string(c.Handoff), share: share / 2, scores: Scores{Authority: 0.5}}
@@ -83,7 +83,7 @@ func (b *builder) derivedDocs(upTo int) ([]doc, error) {
 			if b.in.Query == "" {
 				share = max(share, smallDoc)
 			}
-			shown, masked := b.w.maskedDoc(string(text)) // as the file shows it
+			shown, masked := b.w.maskedDoc(string(text))
 			out = append(out, doc{kind: kind, source: "context/" + string(file), text: shown, share: share, least: least, scores: Scores{Authority: score}, masked: masked,
 				hidden: b.w.hidesAny(upTo, b.in.target())})
 		}

@@ -30,15 +30,15 @@ func (p *Pack) encode(w *Workset, in Input) error {
 	}
 	h := head{Session: in.Session, Agent: in.Agent, Budget: in.Budget, Reserve: in.Reserve, Tokens: p.Tokens, Tokenizer: w.tok.Name(), Target: in.target(), Source: "none"}
 	if u := w.latestUser(w.Len()); in.Query != "" {
-		h.Query, h.Source = derive.Excerpt(w.maskedText(scrub(in.Query)), 300), "given"
+		h.Query, h.Source = derive.Excerpt(scrub(w.maskedText(in.Query)), 300), "given"
 	} else if u > 0 && w.isHidden(u, in.target()) {
 		h.Source = swap.Range{A: u, B: u}.Ref()
 	} else if u > 0 {
-		r, err := in.History.Record(u)
+		r, err := w.Masked(in.History).Record(u)
 		if err != nil {
 			return fmt.Errorf("pack of %s: %w", in.Session, err)
 		}
-		h.Query, h.Source = derive.Excerpt(w.maskedText(scrub(r.Words())), 300), swap.Range{A: u, B: u}.Ref()
+		h.Query, h.Source = derive.Excerpt(scrub(r.Words()), 300), swap.Range{A: u, B: u}.Ref()
 	}
 	p.Query, p.Asked = h.Query, h.Source
 	var out bytes.Buffer
@@ -82,8 +82,11 @@ func (w *Workset) inputs(in Input) []Source {
 	for _, f := range in.Pinned {
 		add(f.Path, append([]byte{}, f.Data...))
 	}
-	for _, f := range append(in.Rules[:len(in.Rules):len(in.Rules)], in.Imported...) {
+	for _, f := range in.Rules {
 		add(f.Path, append([]byte{}, f.Data...))
+	}
+	for _, f := range in.Imported {
+		add(f.Path, w.readable(f))
 	}
 	a := in.Authored
 	add("context/summary.md", a.Summary)

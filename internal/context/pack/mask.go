@@ -7,8 +7,11 @@ import (
 // MaskFunc finds secrets in a text and gives it with them replaced, and which there were. What it gave it leaves as it is.
 type MaskFunc func(text string) (string, []Masked)
 
-// SetMask has all that is shown of the log masked. Set it before the first record is added, and not again.
-func (w *Workset) SetMask(mask MaskFunc) { w.mask = mask }
+// SetMask sets the function that masks all that w shows, and the one that counts the masks in a text. Call it at most once,
+// before the first record is added.
+func (w *Workset) SetMask(mask MaskFunc, masks func(text string) []Masked) {
+	w.mask, w.masks = mask, masks
+}
 
 // masked masks a text that is shown.
 func (w *Workset) masked(text string) (string, []Masked) {
@@ -24,27 +27,51 @@ func (w *Workset) maskedText(text string) string {
 	return text
 }
 
-// load reads record n as packs show it: a line that holds no message is one block, and no secret is in it. Most records have
-// none: that is remembered, so that none is searched twice.
+// load reads record n as packs show it: a line that holds no message is one block, and secrets are masked.
 func (w *Workset) load(h record.History, n int) (*record.Record, error) {
 	r, err := load(h, n)
-	if err != nil || w.mask == nil || w.clean.has(n) {
-		return r, err
+	if err == nil {
+		w.hide(r)
+	}
+	return r, err
+}
+
+// hide masks the secrets of r. It remembers the records without secrets, most of them, and searches none of these twice. A line
+// that holds no message may yet be shown as it is, so nothing is remembered of one without blocks.
+func (w *Workset) hide(r *record.Record) {
+	if w.mask == nil || w.clean.has(r.N) {
+		return
 	}
 	var found []Masked
-	for i := range r.Blocks {
-		b := &r.Blocks[i]
-		text, m := w.mask(b.Text)
-		input, k := w.mask(b.Input)
-		b.Text, b.Input = text, input
-		found = addMasked(addMasked(found, m), k)
+	r.Map(func(text string) string {
+		text, m := w.mask(text)
+		found = addMasked(found, m)
+		return text
+	})
+	switch {
+	case len(r.Blocks) == 0:
+	case found == nil:
+		w.clean.add(r.N)
+	default:
+		w.secrets[r.N] = found
 	}
-	if found == nil {
-		w.clean.add(n)
-		return r, nil
+}
+
+// Masked returns the view of h in which records have no secrets. h must be what w folded. Raw returns the bytes as they are.
+func (w *Workset) Masked(h record.History) record.History { return maskedHistory{h, w} }
+
+type maskedHistory struct {
+	record.History
+	w *Workset
+}
+
+// Record returns record n without its secrets.
+func (m maskedHistory) Record(n int) (record.Record, error) {
+	r, err := m.History.Record(n)
+	if err == nil {
+		m.w.hide(&r)
 	}
-	w.secrets[n] = found
-	return r, nil
+	return r, err
 }
 
 // maxLoaded is how much is kept of the records of the last pack, in bytes of their lines.

@@ -41,7 +41,7 @@ func (b *builder) pinnedRefs(f File) []doc {
 }
 
 func (b *builder) pinnedRef(f File, ref string) doc {
-	d := doc{kind: kindPinned, source: f.Path, note: clean(ref, 120), whole: f.Data, share: b.lim / 5, scores: Scores{Floor: 1}}
+	d := doc{kind: kindPinned, source: f.Path, note: clean(b.w.maskedText(ref), 120), whole: f.Data, share: b.lim / 5, scores: Scores{Floor: 1}}
 	if id, ok := strings.CutPrefix(ref, "child:"); ok {
 		for _, c := range b.in.Children {
 			if c.ID == id {
@@ -62,8 +62,9 @@ func (b *builder) pinnedRef(f File, ref string) doc {
 }
 
 func (b *builder) missingRef(f File, ref, why string) doc {
-	d := doc{kind: kindMissing, source: f.Path, note: clean(ref, 120), whole: f.Data, share: b.lim / 5, scores: Scores{Floor: 1}}
-	d.text = strings.TrimSpace("missing context: " + clean(ref, 120) + " " + why)
+	name := clean(b.w.maskedText(ref), 120)
+	d := doc{kind: kindMissing, source: f.Path, note: name, whole: f.Data, share: b.lim / 5, scores: Scores{Floor: 1}}
+	d.text = strings.TrimSpace("missing context: " + name + " " + why)
 	return d
 }
 

@@ -18,11 +18,11 @@ func (w *Workset) summary(h record.History, upTo int) ([]byte, error) {
 	}
 	var err error
 	said := func(n int) derive.Said {
-		r, e := h.Record(n)
+		r, e := w.Masked(h).Record(n)
 		if e != nil && !w.isBad(n) {
 			err = e
 		}
-		return derive.Said{N: n, Time: r.Time, Text: w.maskedText(scrub(r.Words()))}
+		return derive.Said{N: n, Time: r.Time, Text: scrub(r.Words())}
 	}
 	if first, last := said(1), said(upTo); !first.Time.IsZero() && !last.Time.IsZero() {
 		d.First, d.Last = first, last

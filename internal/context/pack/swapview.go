@@ -97,7 +97,7 @@ func (w *Workset) about(h record.History, r swap.Range) (string, error) {
 	if w.isBad(n) {
 		return count + ", not readable as JSON", nil
 	}
-	rec, err := h.Record(n)
+	rec, err := w.Masked(h).Record(n)
 	if err != nil {
 		return "", err
 	}
@@ -105,7 +105,7 @@ func (w *Workset) about(h record.History, r swap.Range) (string, error) {
 	if text == "" && len(rec.Blocks) > 0 {
 		text = what(&rec.Blocks[0], "a call")
 	}
-	return count + "; " + speaker(&rec) + ": " + excerptLine(w.maskedText(text), 120), nil
+	return count + "; " + speaker(&rec) + ": " + excerptLine(text, 120), nil
 }
 
 // swappedOutputs lists the large outputs that the pack does not show whole.
@@ -123,7 +123,7 @@ func (w *Workset) swappedOutputs(h record.History, p *Pack) ([]swapped, error) {
 			}
 			c := swap.BlockChunk(n, k+1, swap.Sum(text))
 			out = append(out, swapped{swap.Row{ID: c.ID(), Kind: "tool_output", Source: messagesFile, Event: c.Block,
-				Summary: excerptLine(w.maskedText(scrub(string(text))), 120), Tokens: w.tokensOf(n, k+1)}, c})
+				Summary: excerptLine(scrub(w.maskedText(string(text))), 120), Tokens: w.tokensOf(n, k+1)}, c})
 		}
 	}
 	return out, w.exact.err

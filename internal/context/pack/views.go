@@ -99,7 +99,7 @@ const recallLimit = 400
 func (w *Workset) Recall(in Input, query string, budget int) ([]byte, error) {
 	w.exact.readFrom(in.History)
 	hits := w.index.Rank(query, w.Len(), maxHits, in.Without)
-	head := "# Recall: " + clean(query, 200) + "\n\n"
+	head := "# Recall: " + clean(w.maskedText(query), 200) + "\n\n"
 	if len(hits) == 0 {
 		return []byte(w.within(head+"No record matches.\n", budget)), nil
 	}

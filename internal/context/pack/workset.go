@@ -60,12 +60,13 @@ type Workset struct {
 	exact    counts
 	chunks   map[string]swap.Range // some that were asked for, by their ids
 	mask     MaskFunc              // nil: nothing is masked
-	clean    bits                  // records that were searched and hold no secret
-	secrets  map[int][]Masked      // those of others that packs came to
-	hidden   map[string][]uint32   // records that are kept from a target
-	startup  []uint32              // records that are instructions
-	main     bool                  // a record that is of no side chain was folded
-	sides    int                   // records of side chains
+	masks    func(text string) []Masked
+	clean    bits                // records that were searched and hold no secret
+	secrets  map[int][]Masked    // those of others that packs came to
+	hidden   map[string][]uint32 // records that are kept from a target
+	startup  []uint32            // records that are instructions
+	main     bool                // a record that is of no side chain was folded
+	sides    int                 // records of side chains
 }
 
 // badLine is a line that could not be parsed.
@@ -76,8 +77,10 @@ type badLine struct {
 
 // NewWorkset is the fold of an empty log, counting with t.
 func NewWorkset(t Tokenizer) *Workset {
-	return &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), derived: derive.NewState(), stale: newStale(), near: newNear(),
+	w := &Workset{tok: t, index: recall.NewIndex(), repeats: dedup.New(), stale: newStale(), near: newNear(),
 		calls: map[uint64]uint64{}, far: map[uint32][]int{}, guess: newGuess(), hashes: map[swap.Range]swap.Hash{}, docs: newDocMemo(), lineEnds: splitsAtLineEnds(t.Name()), chunks: map[string]swap.Range{}, secrets: map[int][]Masked{}, hidden: map[string][]uint32{}, sizes: map[uint64]int32{}, seed: maphash.MakeSeed()}
+	w.derived = derive.NewState(w.maskedText)
+	return w
 }
 
 // Len is the number of records folded.

@@ -79,6 +79,15 @@ func back(found, done []Finding) []Finding {
 	return out
 }
 
+// Masks returns the rules of the masks that stand in a text, in their order.
+func (r *Rules) Masks(text string) (rules []string) {
+	_, masks := r.blank(text)
+	for _, m := range masks {
+		rules = append(rules, text[m.start+len(maskBegin):m.end-len(maskEnd)])
+	}
+	return rules
+}
+
 // blank overwrites the masks in a text, so that nothing is found in their names; it tells where they are.
 func (r *Rules) blank(text string) (string, []piece) {
 	var masks []piece

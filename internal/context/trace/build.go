@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"ctxfs/internal/record"
 	"ctxfs/internal/swap"
 )
 
@@ -57,12 +58,16 @@ func (b *builder) one(name string, v any) error {
 	return nil
 }
 
-// mask masks a text of an agent's.
-func (b *builder) mask(text string) string {
+// hide masks the names and ids of r. Its words, of which a trace repeats nothing, it drops.
+func (b *builder) hide(r *record.Record, ids *record.IDs) {
 	if b.in.Mask == nil {
-		return text
+		return
 	}
-	return b.in.Mask(text)
+	for i := range r.Blocks {
+		r.Blocks[i].Text, r.Blocks[i].Input = "", ""
+	}
+	r.Map(b.in.Mask)
+	ids.Map(b.in.Mask)
 }
 
 func (b *builder) targets(kind string) []string {

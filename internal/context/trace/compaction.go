@@ -14,11 +14,7 @@ func (b *builder) compactions() error {
 		if c.SummaryRef == "context/summary.md" {
 			c.SummaryRef = b.summaryID()
 		}
-		notes := []string{}
-		for _, n := range c.LossNotes {
-			notes = append(notes, b.mask(n))
-		}
-		c.LossNotes = notes
+		c.LossNotes = list(c.LossNotes)
 		if c.Validation == nil {
 			c.Validation = map[string]any{"status": "unreviewed"}
 		}
@@ -117,7 +113,7 @@ func (b *builder) summary() error {
 	}
 	for _, m := range b.in.Missing {
 		if isOpen(m.Status) {
-			s.OpenQuestions = append(s.OpenQuestions, b.mask(m.Question))
+			s.OpenQuestions = append(s.OpenQuestions, m.Question)
 		}
 	}
 	b.digest = s

@@ -33,7 +33,8 @@ type In struct {
 	Boundaries []int
 	// Resolves tells whether a reference names something that is there: messages:12, child:rev-1, blake3-...
 	Resolves func(ref string) bool
-	// Mask masks secrets in a text that agents wrote; nil: none.
+	// Mask masks the secrets of a text; nil masks nothing. It is for records: Injections, Missing, Compactions and Exports come
+	// without secrets.
 	Mask func(text string) string
 	// PolicyRefs name the policy files that apply: "context/redact", "context/policy.json".
 	PolicyRefs []string

@@ -106,6 +106,7 @@ func (b *builder) records(it Item, r swap.Range, hash string) (Item, []Source, e
 			continue // a bad line is accounted for by itself
 		}
 		ids := record.ParseIDs(raw)
+		b.hide(&rec, &ids)
 		if !rec.Time.IsZero() {
 			at := stamp(rec.Time)
 			it.Freshness, it.CreatedAt = &Freshness{at}, at

@@ -60,7 +60,6 @@ func (b *builder) missing() error {
 	b.resolvedSince(gone)
 	for i := range b.gaps {
 		g := &b.gaps[i]
-		g.Question, g.NeededFor = b.mask(g.Question), b.mask(g.NeededFor)
 		g.Candidates, g.Blocked, g.Resolution = list(g.Candidates), list(g.Blocked), list(g.Resolution)
 	}
 	b.files["missing.jsonl"] = lines(b.gaps)

@@ -75,7 +75,7 @@ func (b *builder) external(r *record.Record, ids *record.IDs) map[string]any {
 			m = map[string]string{}
 			out[system] = m
 		}
-		m[name] = b.mask(value)
+		m[name] = value
 	}
 	put("log", "id", r.ID)
 	put("log", "parent_id", r.Parent)
