@@ -85,9 +85,35 @@ func tellStory(cmd *cobra.Command, dir string, opt session.PackFile, steps int) 
 		packs = append(packs, p)
 		bar.stepped()
 	}
+	mask, err := maskOf(dir)
+	if err != nil {
+		return nil, err
+	}
 	abs := mounts.Real(dir)
 	agent := strings.TrimSuffix(filepath.Base(filepath.Dir(filepath.Dir(abs))), ".d")
-	return report.Tell(agent, filepath.Base(abs), log, events, at, packs)
+	return report.Tell(agent, filepath.Base(abs), log, events, at, packs, mask)
+}
+
+// maskOf returns the function that masks the secrets of a session, by its own rules too, in a mount or in a store.
+func maskOf(dir string) (func(text string) string, error) {
+	abs := mounts.Real(dir)
+	if inMount(abs) {
+		own, err := os.ReadFile(filepath.Join(abs, session.RedactFile))
+		if err != nil {
+			return nil, err
+		}
+		return session.Masker(own)
+	}
+	x, done, err := openSession(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	own, err := x.ReadControl(session.RedactFile)
+	if err != nil {
+		return nil, err
+	}
+	return session.Masker(own)
 }
 
 // packReader reads pack.json again and again. A session in a store is opened once.

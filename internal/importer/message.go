@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // message is a line of messages.jsonl before it is written.
@@ -103,7 +104,8 @@ func (w *writer) newID(id string, src source) string {
 	return id
 }
 
-// title shortens words to one line of at most 80 characters. A slash command reads as it was typed.
+// title shortens words to one line of at most 80 characters. A slash command reads as it was typed. It cuts no ASCII word: who
+// masks the title later finds a secret only whole.
 func title(words string) string {
 	if _, cmd, ok := strings.Cut(words, "<command-name>"); ok && strings.HasPrefix(words, "<command-") {
 		name, _, _ := strings.Cut(cmd, "</command-name>")
@@ -113,7 +115,12 @@ func title(words string) string {
 	}
 	line := strings.Join(strings.Fields(words), " ")
 	if r := []rune(line); len(r) > 80 {
-		return strings.TrimSpace(string(r[:79])) + "…"
+		end := 79
+		inWord := func(c rune) bool { return c > ' ' && c < utf8.RuneSelf }
+		for cut := inWord(r[end]); cut && end > 0 && inWord(r[end-1]); {
+			end--
+		}
+		return strings.TrimSpace(string(r[:end])) + "…"
 	}
 	return line
 }

@@ -24,7 +24,7 @@ func TestSamples(t *testing.T) {
 		{name: "messages-anthropic.json", title: "How many lines has poem.txt?", blobs: 1, messages: 8, none: true},
 		{name: "messages-openai.json", title: "When does the sun set in Oslo on 21 June? The sky looks like this:", blobs: 1, messages: 9, none: true},
 		{name: "messages.jsonl", title: "Name a river in Peru.", messages: 4, none: true},
-		{name: "swe-agent.traj", title: "ISSUE: kettle says that water at 100 degrees does not boil. Do not change the t…", messages: 10, none: true},
+		{name: "swe-agent.traj", title: "ISSUE: kettle says that water at 100 degrees does not boil. Do not change the…", messages: 10, none: true},
 		{name: "pi.jsonl", title: "Moon phase on the 31st", blobs: 2, unpaired: 1, messages: 16},
 	} {
 		sink, rep := importFile(t, filepath.Join(root(t), "samples", c.name))

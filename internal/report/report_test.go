@@ -80,7 +80,7 @@ func TestPage(t *testing.T) {
 			{Kind: "recent_messages", Source: messages, Range: fmt.Sprintf("%d-%d", max(1, n-6), n), Tokens: n * 30, Parts: map[string]float64{"recency": 1}}}})
 	}
 	events := `{"type":"compaction","created_at":"2026-01-01T00:09:00Z","data":{"compactMetadata":{"trigger":"<auto>","preTokens":5000}}}` + "\nno json\n"
-	story, err := Tell("coder", "<s>", l, []byte(events), at, packs)
+	story, err := Tell("coder", "<s>", l, []byte(events), at, packs, func(text string) string { return strings.ReplaceAll(text, "say 1", "say [masked]") })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,7 @@ type Story struct {
 	Records        int
 	Steps          []Step
 	Compactions    []Compaction
+	mask           func(text string) string
 }
 
 // Compaction is a place where a runtime replaced what stood before.
@@ -24,9 +25,9 @@ type Compaction struct {
 	Before  int // tokens of the context before it, by the runtime's count; 0: not told
 }
 
-// Tell makes a story of a log, the events beside it, and the packs at the records at.
-func Tell(agent, session string, log *record.Memory, events []byte, at []int, packs []Pack) (*Story, error) {
-	s := &Story{Agent: agent, Session: session, Records: log.Len()}
+// Tell returns the story of a log, of the events beside it, and of the packs at the records at. mask masks the secrets of a text.
+func Tell(agent, session string, log *record.Memory, events []byte, at []int, packs []Pack, mask func(text string) string) (*Story, error) {
+	s := &Story{Agent: agent, Session: session, Records: log.Len(), mask: mask}
 	tools := map[int]int64{} // bytes of tool outputs by record
 	sum, next := int64(0), 0
 	var times []time.Time
@@ -54,7 +55,7 @@ func Tell(agent, session string, log *record.Memory, events []byte, at []int, pa
 
 // add makes a step of a record and the pack at it.
 func (s *Story) add(r *record.Record, p Pack, sum int64, tools map[int]int64) {
-	step := Step{At: r.N, Who: r.Role, Said: start(r.Words()), Time: r.Time, Pack: p, ToolBytes: sum, ToolShown: toolShown(&p, tools)}
+	step := Step{At: r.N, Who: s.mask(r.Role), Said: start(s.mask(r.Words())), Time: r.Time, Pack: p, ToolBytes: sum, ToolShown: toolShown(&p, tools)}
 	var before Pack
 	if n := len(s.Steps); n > 0 {
 		before = s.Steps[n-1].Pack
@@ -120,7 +121,7 @@ func (s *Story) addEvents(events []byte, times []time.Time) {
 		if json.Unmarshal([]byte(line), &e) != nil || e.Type != "compaction" {
 			continue
 		}
-		c := Compaction{Trigger: e.Data.Meta.Trigger, Before: e.Data.Meta.Before}
+		c := Compaction{Trigger: s.mask(e.Data.Meta.Trigger), Before: e.Data.Meta.Before}
 		c.Time, _ = time.Parse(time.RFC3339, e.Time) // zero: not told
 		for n, t := range times {
 			if !t.IsZero() && !t.After(c.Time) {

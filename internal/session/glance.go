@@ -14,7 +14,7 @@ import (
 type Glance struct {
 	State   string    `json:"state"`
 	CWD     string    `json:"cwd"`
-	Title   string    `json:"title,omitempty"` // of meta.json, its start
+	Title   string    `json:"title,omitempty"` // of meta.json, its start, without secrets
 	Updated time.Time `json:"updated_at"`
 	Bytes   int64     `json:"messages_bytes"`   // length of messages.jsonl
 	Added   int64     `json:"records_appended"` // to it, since the store was opened
@@ -62,7 +62,7 @@ func (c *Container) Glance(name string) (g Glance, err error) {
 	}
 	rel := path.Join(c.SessionsRel(), name)
 	if err = c.store.dir.Look(rel, func(f beneath.Folder) (err error) {
-		g.words(f)
+		g.words(c.store, f)
 		g.Updated, err = c.store.updatedIn(f, rel)
 		return err
 	}); err != nil {
@@ -93,7 +93,7 @@ func (c *Container) Glance(name string) (g Glance, err error) {
 const maxGlance, maxWord = 64 << 10, 512
 
 // words reads what the session says of itself in its folder. What is not written, or cannot be read, is as nobody had written it.
-func (g *Glance) words(f beneath.Folder) {
+func (g *Glance) words(s *Store, f beneath.Folder) {
 	buf := make([]byte, maxGlance)
 	read := func(name string) []byte {
 		data, err := f.ReadAll(name, buf)
@@ -103,7 +103,19 @@ func (g *Glance) words(f beneath.Folder) {
 		return data
 	}
 	g.State, g.CWD = start(trimmed(read("state"), "idle")), start(trimmed(read("cwd"), "/"))
-	g.Title = start(metaField(read("meta.json"), "title"))
+	if g.Title = metaField(read("meta.json"), "title"); g.Title != "" {
+		g.Title = start(s.maskTitle(g.Title, read(RedactFile)))
+	}
+}
+
+// maskTitle masks the secrets of a title. Without rules it returns none of it.
+func (s *Store) maskTitle(title string, own []byte) string {
+	rules, err := s.rules(own)
+	if err != nil {
+		return ""
+	}
+	title, _ = rules.Mask(title)
+	return title
 }
 
 // start cuts a text that is long for a word, between two characters.
