@@ -29,13 +29,12 @@ func newSessionExport() *cobra.Command {
 		Use: "export SESSION", Short: "write a session, whole, as a tar file, or its messages in another program's form",
 		Long: `Write a session as a tar file: its logs byte for byte, its control files, what agents wrote under context/, and under blob/
 the pictures and documents that its records name. What ctxfs derives is left out: it can be built again.
-ctxfs session restore --from FILE SESSION makes a session of it.
+ctxfs session restore --from FILE SESSION makes a session of it. Secrets are not masked, in no form.
 
 With --format, write its messages as those of OpenAI's or Anthropic's API (openai, anthropic), as a log of Claude Code
 (claude-code), for people to read (markdown), or as log records of OpenTelemetry, with the attributes of its conventions for
 generative AI (otel): models, tokens, calls, and what was said with --content only. Pictures are written with their data. A line
-on stderr counts what the form has no place for; docs/import.md has the fields that come back when it is imported. Secrets are
-not masked.
+on stderr counts what the form has no place for; docs/import.md has the fields that come back when it is imported.
 
 With --resume-in DIR, write a log of Claude Code to where Claude Code looks for the sessions of the folder DIR, and print the
 command that resumes it there: a session of any program goes on in Claude Code.

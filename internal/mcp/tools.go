@@ -64,9 +64,9 @@ func (s *Server) addTools() {
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "recall", Annotations: look("Recall older records"),
 		Description: "The older records of a session that answer a question, best first. Call it when something was said or done earlier and is not in the pack: why was this decided, what did that command print. The text of a match that is cut or only listed is returned by the tool open."}, s.recallTool)
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "open", Annotations: look("Open what was left out"),
-		Description: "The exact text behind a reference. Call it when a pack, recall or history names one that you need whole: messages:12-18 are records, messages:12.2 is one block of a record. A long text comes in parts."}, s.openTool)
+		Description: "The exact text behind a reference. Call it when a pack, recall or history names one that you need whole: messages:12-18 are records, messages:12.2 is one block of a record. A long text comes in parts. Secrets are not masked."}, s.openTool)
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "history", Annotations: look("Read history"),
-		Description: "Records of a session as they were written, a JSON object a line, the newest by default. Call it when order and exact form matter; to find something, recall is shorter."}, s.historyTool)
+		Description: "Records of a session as they were written, a JSON object a line, the newest by default. Call it when order and exact form matter; to find something, recall is shorter. Secrets are not masked."}, s.historyTool)
 	mcp.AddTool(s.mcp, &mcp.Tool{Name: "append", Description: "Add records to a session's history, as they are given. Call it to leave a message, a decision or a result for whoever works on the session next. Records cannot be changed afterwards.",
 		Annotations: &mcp.ToolAnnotations{Title: "Append to history", DestructiveHint: &no, OpenWorldHint: &no}}, s.appendTool)
 }
