@@ -39,6 +39,7 @@ func newWatch() *cobra.Command {
   claude-code   projects/ in $CLAUDE_CONFIG_DIR or ~/.claude
   codex         sessions/ in $CODEX_HOME or ~/.codex
   gemini-cli    .gemini/tmp/*/chats/ in $GEMINI_CLI_HOME or ~
+  opencode      opencode/opencode.db in $XDG_DATA_HOME or ~/.local/share; or $OPENCODE_DB
   pi            sessions/ in $PI_CODING_AGENT_DIR or ~/.pi/agent
   copilot-cli   session-state/ in $COPILOT_HOME or ~/.copilot
 
@@ -61,7 +62,7 @@ waits until it is whole. A log that is another than it was, at the same place, b
 }
 
 func (f *watchFlags) run(cmd *cobra.Command) error {
-	sources, err := f.sources()
+	sources, libraries, err := f.sources()
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	to := &watchTarget{point: mounts.Real(point), tell: func(format string, args ...any) {
 		fmt.Fprintln(cmd.OutOrStdout(), printable(fmt.Sprintf(format, args...)))
 	}}
-	w, err := watch.New(watch.Config{Sources: sources, Agent: f.agent, Name: numberedName, State: file, Fresh: f.rescan,
+	w, err := watch.New(watch.Config{Sources: sources, Libraries: libraries, Agent: f.agent, Name: numberedName, State: file, Fresh: f.rescan,
 		Tell: func(format string, args ...any) {
 			fmt.Fprintln(cmd.ErrOrStderr(), "ctxfs:", printable(fmt.Sprintf(format, args...)))
 		},
@@ -101,56 +102,71 @@ func (f *watchFlags) run(cmd *cobra.Command) error {
 	for _, s := range sources {
 		to.tell("following %s into %s", s.Root, point)
 	}
+	for _, l := range libraries {
+		if !slices.ContainsFunc(sources, func(s watch.Source) bool { return s.Root == l.File() }) {
+			to.tell("following %s into %s", l.File(), point)
+		}
+	}
 	return w.Run(ctx)
 }
 
-// sources gives the folders that are followed.
-func (f *watchFlags) sources() ([]watch.Source, error) {
+// sources returns what is followed.
+func (f *watchFlags) sources() ([]watch.Source, []watch.Library, error) {
 	format := importer.Format(f.format)
-	if format != "" && !importer.Streams(format) {
-		return nil, usageError{fmt.Sprintf("--format %s cannot be followed; these can: %s", f.format, strings.Join(followed(), ", "))}
+	if format != "" && !slices.Contains(followed(), f.format) {
+		return nil, nil, usageError{fmt.Sprintf("--format %s cannot be followed; these can: %s", f.format, strings.Join(followed(), ", "))}
 	}
 	if f.from != "" {
+		if format != "" && !importer.Streams(format) {
+			return nil, nil, usageError{fmt.Sprintf("--format %s cannot be followed in another folder", f.format)}
+		}
 		root, err := filepath.Abs(f.from)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if _, err := os.Stat(root); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		return []watch.Source{{Root: root, Format: format, Must: true}}, nil
+		return []watch.Source{{Root: root, Format: format, Must: true}}, nil, nil
 	}
-	list, err := knownSources()
+	list, libraries, err := knownSources()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if format != "" {
 		list = slices.DeleteFunc(list, func(s watch.Source) bool { return s.Format != format })
+		libraries = slices.DeleteFunc(libraries, func(l watch.Library) bool { return l.Format() != format })
 	}
-	return list, nil
+	return list, libraries, nil
 }
 
 // knownSources returns where the programs keep their logs, of those that can be followed.
-func knownSources() ([]watch.Source, error) {
+func knownSources() ([]watch.Source, []watch.Library, error) {
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	dir := func(env, usual string, below ...string) string {
 		return filepath.Join(append([]string{orElse(os.Getenv(env), filepath.Join(home, usual))}, below...)...)
 	}
+	gemini := dir("GEMINI_CLI_HOME", "", ".gemini", "tmp")
 	return []watch.Source{
-		{Root: dir("CLAUDE_CONFIG_DIR", ".claude", "projects"), Format: importer.ClaudeCode, Depth: 2, Below: watch.Subagents},
-		{Root: dir("CODEX_HOME", ".codex", "sessions"), Format: importer.Codex, Prefix: "rollout-"},
-		{Root: dir("GEMINI_CLI_HOME", "", ".gemini", "tmp"), Format: importer.GeminiCLI, Depth: 3, In: "chats", Prefix: "session-"},
-		{Root: dir("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Format: importer.Pi, Depth: 2},
-		{Root: dir("COPILOT_HOME", ".copilot", "session-state"), Format: importer.CopilotCLI, Depth: 2, Prefix: "events."},
-	}, nil
+			{Root: dir("CLAUDE_CONFIG_DIR", ".claude", "projects"), Format: importer.ClaudeCode, Depth: 2, Below: watch.Subagents},
+			{Root: dir("CODEX_HOME", ".codex", "sessions"), Format: importer.Codex, Prefix: "rollout-"},
+			{Root: gemini, Format: importer.GeminiCLI, Depth: 3, In: "chats", Prefix: "session-"},
+			{Root: dir("PI_CODING_AGENT_DIR", ".pi/agent", "sessions"), Format: importer.Pi, Depth: 2},
+			{Root: dir("COPILOT_HOME", ".copilot", "session-state"), Format: importer.CopilotCLI, Depth: 2, Prefix: "events."},
+		}, []watch.Library{
+			openCodeDB{openCodePath(home)},
+			watch.Files{Root: gemini, Pattern: "*/chats/session-*.json", Of: importer.GeminiCLI},
+		}, nil
 }
 
 // followed lists the formats that can be followed.
 func followed() []string {
-	return slices.DeleteFunc(importer.Formats(), func(f string) bool { return !importer.Streams(importer.Format(f)) })
+	return slices.DeleteFunc(importer.Formats(), func(f string) bool {
+		return !importer.Streams(importer.Format(f)) && f != string(importer.OpenCode)
+	})
 }
 
 // numberedName is the name of the nth session of logs at a path.

@@ -17,6 +17,7 @@ func (w *Watcher) arrive() error {
 	clear(w.checked)
 	clear(w.lost)
 	clear(w.names)
+	clear(w.tries)
 	if w.here = now; err == nil {
 		w.state.arrive(now.Store)
 	}
@@ -33,14 +34,20 @@ func (w *Watcher) same(log found) bool {
 	if id := w.state.logs[old.Log].Mark.ID; id != "" && id != old.parentage.ID {
 		return false // the parent's session came, or is another
 	}
-	if old.Session == "" || w.checked[log.path] {
+	return w.holds(log.path, old)
+}
+
+// holds reports whether the session of a log, or of a document, has what it had when all of it was read. One that was deleted counts
+// as such.
+func (w *Watcher) holds(path string, old seenLog) bool {
+	if old.Session == "" || w.checked[path] {
 		return true
 	}
 	mark, err := w.store.Mark(old.Agent, old.Session)
 	if errors.Is(err, fs.ErrNotExist) {
-		name := w.named(old.Agent, log.path)
+		name := w.named(old.Agent, path)
 		if name == "" {
-			w.checked[log.path], w.lost[log.path] = true, true
+			w.checked[path], w.lost[path] = true, true
 			return true
 		}
 		mark, err = w.store.Mark(old.Agent, name)
@@ -48,7 +55,7 @@ func (w *Watcher) same(log found) bool {
 	if err != nil || mark.ID != old.Mark.ID || mark.Messages < old.Mark.Messages || mark.Events < old.Mark.Events {
 		return false
 	}
-	w.checked[log.path] = true
+	w.checked[path] = true
 	return true
 }
 

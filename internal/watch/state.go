@@ -29,6 +29,18 @@ type seenLog struct {
 	Session string      `json:"session"` // "" when nothing was to be written
 	Mark    intake.Mark `json:"mark"`    // of the session
 	parentage
+
+	// Of a document: what shows a change, and the file that it is in.
+	Stamp string `json:"stamp,omitempty"`
+	File  string `json:"file,omitempty"`
+}
+
+// gone reports whether the log at path, or the file of the document, is not there any more.
+func (l seenLog) gone(path string) bool {
+	if l.File != "" {
+		path = l.File
+	}
+	return gone(path)
 }
 
 // stateFile is the form of the file.
@@ -81,7 +93,7 @@ func (st *state) same(log found) (old seenLog, ok bool) {
 // taken tells whether a session is that of a log at another path, which is there.
 func (st *state) taken(agent, name, path string) bool {
 	for other, log := range st.logs {
-		if other != path && log.Agent == agent && log.Session == name && !gone(other) {
+		if other != path && log.Agent == agent && log.Session == name && !log.gone(other) {
 			return true
 		}
 	}
@@ -110,8 +122,8 @@ func (st *state) save() error {
 	if !st.dirty {
 		return nil
 	}
-	for path := range st.logs {
-		if gone(path) {
+	for path, log := range st.logs {
+		if log.gone(path) {
 			delete(st.logs, path)
 		}
 	}

@@ -20,12 +20,13 @@ import (
 
 // Config says what is followed.
 type Config struct {
-	Sources []Source
-	Agent   string                          // that gets all sessions; "": one named after each format
-	Name    func(path string, n int) string // of a log's session; n counts from 1 those that stood at that path
-	State   string                          // the state file
-	Fresh   bool                            // the state file is not read
-	Tell    func(format string, args ...any)
+	Sources   []Source
+	Libraries []Library
+	Agent     string                          // that gets all sessions; "": one named after each format
+	Name      func(path string, n int) string // of a log's session; n counts from 1 those that stood at that path
+	State     string                          // the state file
+	Fresh     bool                            // the state file is not read
+	Tell      func(format string, args ...any)
 
 	// Sync is how long a log must not grow before what was appended is synced, and before the last message of a turn is
 	// written. Settle is the same for a message that may still go on: longer than a model pauses in a message, or the message
@@ -47,6 +48,10 @@ type Watcher struct {
 	checked map[string]bool              // logs at rest whose session was looked at, since here is
 	lost    map[string]bool              // those whose session is not there
 	names   map[string]map[string]string // by agent: Names, while all logs are gone through
+
+	tries     map[string]try       // by the path of a document
+	dirty     map[string]bool      // libraries that changed, by their files
+	collected map[string]time.Time // when each was looked at last
 }
 
 // New reads the state.
@@ -56,7 +61,8 @@ func New(cfg Config, store Store) (*Watcher, error) {
 		return nil, err
 	}
 	return &Watcher{cfg: cfg, store: store, state: st, logs: map[string]*follower{}, told: map[string]string{}, heads: map[string]head{},
-		checked: map[string]bool{}, lost: map[string]bool{}, names: map[string]map[string]string{}}, nil
+		checked: map[string]bool{}, lost: map[string]bool{}, names: map[string]map[string]string{},
+		tries: map[string]try{}, dirty: map[string]bool{}, collected: map[string]time.Time{}}, nil
 }
 
 // Once reads all that stands in the logs now, and writes all of it. What cannot be read is among its errors.
@@ -71,6 +77,9 @@ func (w *Watcher) Once() error {
 			err = f.settle()
 		}
 		errs = append(errs, err, w.drop(log.path))
+	}
+	for _, l := range w.cfg.Libraries {
+		errs = append(errs, w.collect(l)...)
 	}
 	if len(w.lost) > 0 {
 		w.cfg.Tell("deleted sessions that stay so until their logs grow, or --rescan: %d", len(w.lost))
@@ -93,12 +102,14 @@ func (w *Watcher) Run(ctx context.Context) error {
 		for _, path := range slices.Sorted(maps.Keys(w.logs)) {
 			w.tell(path, w.care(path))
 		}
+		w.collectDirty()
 		w.tell(w.cfg.State, w.state.save())
 		for _, path := range n.wait(ctx, w.pause(next)) {
 			if path == "" || w.arrive() != nil {
 				next = time.Now() // a folder came, or the kernel lost count, or the mount is gone
 				break
 			}
+			w.touched(path)
 			log, err := w.logOf(path)
 			if err == nil && log.format != "" {
 				err = w.step(log)
@@ -127,6 +138,10 @@ func (w *Watcher) look(ctx context.Context, n *notifier) (here bool) {
 		n.cover(s)
 	}
 	clear(w.names)
+	for _, l := range w.cfg.Libraries {
+		n.coverLibrary(l)
+		w.collectNow(l)
+	}
 	list, errs := w.find()
 	for _, err := range errs {
 		w.tell(err.Error(), err)
@@ -158,6 +173,9 @@ func (w *Watcher) pause(next time.Time) time.Duration {
 		if at := f.due(); !at.IsZero() && at.Before(next) {
 			next = at
 		}
+	}
+	if at := w.dueLibrary(); !at.IsZero() && at.Before(next) {
+		next = at
 	}
 	return max(time.Until(next), time.Millisecond)
 }
