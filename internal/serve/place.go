@@ -211,6 +211,7 @@ func (h *Hub) find(p peer, cont *session.Container, q *frames.Request, k placeKe
 		if err != nil {
 			return nil, err
 		}
+		describe(x, p, q, by)
 	}
 	return x, goTo(x, cwd, by)
 }

@@ -55,6 +55,7 @@ func (h *Hub) openTemp(c *conn, q *frames.Request) (*place, error) {
 		if p, err = h.newTemp(c, t, k, by); err != nil {
 			return nil, err
 		}
+		describe(p.x, c.peer, q, by)
 	}
 	p.retain()
 	if err := goTo(p.x, cwd, by); err != nil {
