@@ -9,7 +9,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 20s
 BENCH ?= .
 
-.PHONY: build install uninstall deb deb-test install-deps demo test test-all race lint vulncheck fuzz fault powerloss crash model stress load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
+.PHONY: agents build install uninstall deb deb-test install-deps demo test test-all race lint vulncheck fuzz fault powerloss crash model stress load bench bench-check bench-note bench-go bench-quality bench-dedup bench-sessions import-table ci clean
 
 build:
 	$(GO) build $(LDFLAGS) -o bin/ctxfs ./cmd/ctxfs
@@ -51,6 +51,12 @@ test test-all:
 	@[ -d ../shared/data ] || echo "SKIP: ../shared/data is not here: tests over real sessions will skip"
 	$(GO) run ./tests/progress $(GO) test $(SHORT) -count=1 -timeout=30m ./tests ./...
 
+# The command line agents of other programs, pinned in tests/agents/package-lock.json, against a scripted model on loopback: their logs
+# are followed, and exported sessions go on in Claude Code. test and test-all need none of them and leave this out.
+agents: install-deps
+	@scripts/install-deps npm:npm
+	dir=$$(scripts/agents) && CTXFS_TEST_AGENTS=$$dir $(GO) test -count=1 -timeout 10m -v ./tests/agents
+
 # Rooms in which nothing runs at the same time, as a test of the layers holds them to. The race detector has nothing to find there.
 SEQUENTIAL := record context/bundle context/compile context/derive context/pack context/recall context/trace dedup frames importer quality swap
 
@@ -58,7 +64,7 @@ SEQUENTIAL := record context/bundle context/compile context/derive context/pack 
 # tests/fault traces the program without it. The longest come first. make lint has run go vet.
 race: install-deps
 	@scripts/install-deps gcc:gcc gcc:libc6-dev rsync:rsync
-	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -vet=off -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault -e ctxfs/tests/progress -e ctxfs/tests/testhost)
+	CGO_ENABLED=1 GORACE=atexit_sleep_ms=10 $(GO) test -timeout 30m -vet=off -race -short ctxfs/tests $$($(GO) list ./... | grep -vxF -e ctxfs/tests $(SEQUENTIAL:%=-e ctxfs/internal/%) -e ctxfs/internal/context/redact -e ctxfs/tests/fault -e ctxfs/tests/agents -e ctxfs/tests/progress -e ctxfs/tests/testhost)
 	CGO_ENABLED=1 $(GO) test -vet=off -race -run Concurrent ./internal/context/redact
 
 lint:
@@ -158,6 +164,7 @@ ci: install-deps
 	$(MAKE) -j 2 --output-sync=target FUZZTIME=20s fuzz race
 	$(MAKE) bench-check
 	$(MAKE) demo
+	$(MAKE) agents
 	$(MAKE) test-all
 
 clean:
