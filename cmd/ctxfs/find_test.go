@@ -92,3 +92,15 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+// FuzzPlaceOf: a path that is a session's is the one that its place leads to.
+func FuzzPlaceOf(f *testing.F) {
+	f.Add("/ctx/home/7/agent/a/session/s")
+	f.Add("/a/shared/t/model/m.d.d/temp/s/session/x")
+	f.Fuzz(func(t *testing.T, abs string) {
+		abs = filepath.Clean("/" + abs)
+		if p, ok := placeOf(abs); ok && p.dir() != abs {
+			t.Errorf("%q: %+v leads to %q", abs, p, p.dir())
+		}
+	})
+}
