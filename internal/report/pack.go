@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -24,6 +25,8 @@ type Part struct {
 	Range  string             `json:"range"`
 	Tokens int                `json:"tokens"`
 	Hash   string             `json:"hash"`
+	Tree   string             `json:"tree_hash"`
+	AsOf   string             `json:"as_of_hash"`
 	Parts  map[string]float64 `json:"score_parts"`
 	Cut    bool               `json:"cut"`
 	Reason string             `json:"reason"`
@@ -37,6 +40,9 @@ func ParsePack(data []byte) (Pack, error) {
 	}
 	return p, nil
 }
+
+// digest returns the hash that is set.
+func (p *Part) digest() string { return cmp.Or(p.Hash, p.Tree, p.AsOf) }
 
 // records gives the first and last record of a part of the log; ok is false for files.
 func (p *Part) records() (first, last int, ok bool) {

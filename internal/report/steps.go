@@ -78,7 +78,7 @@ func diff(was, now *Pack) (entered, left []Change) {
 		switch {
 		case old == nil:
 			entered = append(entered, Change{What: name, Kind: kindInWords(it.Kind), Why: it.why()})
-		case old.Hash != it.Hash:
+		case old.digest() != it.digest():
 			entered = append(entered, Change{What: name, Kind: kindInWords(it.Kind), Why: "it changed"})
 		}
 	}

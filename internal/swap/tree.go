@@ -109,6 +109,9 @@ func (t *Tree) aligned(r Range, lines Lines) (Hash, error) {
 	return h, nil
 }
 
+// Plain reports whether the hash of r is BLAKE3 of its bytes.
+func Plain(r Range) bool { return len(r.Split()) == 1 && r.Len() <= 1<<kept }
+
 func join(l, r Hash) Hash { return Sum(append(l[:], r[:]...)) }
 
 // Find gives the aligned range of the first upTo records whose reference has the given id. It tries them all,

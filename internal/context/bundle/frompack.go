@@ -147,7 +147,7 @@ func (f *from) lines(it *pack.Item, slot, text string) {
 // file takes a file as one entry. What was derived, and what a reference shows of the log, cannot be taken away.
 func (f *from) file(it *pack.Item, slot, text string) {
 	x := Item{Subject: it.Path, UnitRef: it.Path, Slot: slot, Content: text}
-	x.ID = EntryID(x.Subject, []byte(it.Hash))
+	x.ID = EntryID(x.Subject, []byte(it.Value()))
 	switch {
 	case it.Path != it.Source:
 		x.Log = true

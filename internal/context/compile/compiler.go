@@ -100,6 +100,7 @@ type Request struct {
 type Digest struct {
 	Path string `json:"path"`
 	Hash string `json:"digest"`
+	Of   string `json:"digest_of,omitempty"` // "" is the bytes at Path
 }
 
 // Has says what a channel holds.
@@ -143,7 +144,16 @@ func (b *builder) has(entries, limit int) Has {
 func (b *builder) inputs() []Digest {
 	out := []Digest{}
 	for _, s := range b.in.Pack.Inputs {
-		out = append(out, Digest{s.Source, s.Hash})
+		d := Digest{Path: s.Source, Hash: s.Value()}
+		switch {
+		case s.Tree != "":
+			d.Of = "the lines, as a hash tree"
+		case s.Source == messages:
+			d.Of = fmt.Sprintf("the first %d lines", s.Records)
+		case s.Source == "query":
+			d.Of = "the query"
+		}
+		out = append(out, d)
 	}
 	a := b.in.Authored
 	for _, f := range []struct {
@@ -151,7 +161,7 @@ func (b *builder) inputs() []Digest {
 		data []byte
 	}{{ConstraintsFile, a.Constraints}, {PreferencesFile, a.Preferences}, {SuccessFile, a.Success}, {PlanFile, a.Plan}, {ToolsFile, a.Tools}, {PolicyFile, a.Policy}} {
 		if f.data != nil {
-			out = append(out, Digest{f.path, swap.Sum(f.data).String()})
+			out = append(out, Digest{Path: f.path, Hash: swap.Sum(f.data).String()})
 		}
 	}
 	return out

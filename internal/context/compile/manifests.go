@@ -34,9 +34,9 @@ type EvidenceManifest struct {
 
 // Evidence is an item of the pack.
 type Evidence struct {
-	ItemID string      `json:"item_id"`
-	Kind   string      `json:"kind"`
-	Hash   string      `json:"hash"`
+	ItemID string `json:"item_id"`
+	Kind   string `json:"kind"`
+	pack.Digest
 	Tokens int         `json:"tokens"`
 	Score  float64     `json:"score"`
 	Parts  pack.Scores `json:"score_parts"`
@@ -87,7 +87,7 @@ func (b *builder) manifests() Manifests {
 	m.Evidence = EvidenceManifest{Selected: []Evidence{}, Omitted: map[string]int{}}
 	for i := range b.in.Pack.Items {
 		it := &b.in.Pack.Items[i]
-		m.Evidence.Selected = append(m.Evidence.Selected, Evidence{b.itemID(i), it.Kind, it.Hash, it.Tokens, it.Score, it.Parts, b.itemProv(i)})
+		m.Evidence.Selected = append(m.Evidence.Selected, Evidence{b.itemID(i), it.Kind, it.Digest, it.Tokens, it.Score, it.Parts, b.itemProv(i)})
 	}
 	for i := range b.in.Pack.Omitted {
 		m.Evidence.Omitted[b.in.Pack.Omitted[i].Reason]++

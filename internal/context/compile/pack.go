@@ -123,7 +123,7 @@ func (b *builder) evidence() (out []Entry) {
 			continue
 		}
 		text := string(md[min(it.Start, len(md)):min(it.End, len(md))]) // masked, and cut to what the target may see
-		e := Entry{ID: b.itemID(i), Kind: it.Kind, Text: strings.TrimSpace(derive.Excerpt(text, maxExcerpt)), Score: round(min(1, it.Score)), Origin: "log", Hash: it.Hash,
+		e := Entry{ID: b.itemID(i), Kind: it.Kind, Text: strings.TrimSpace(derive.Excerpt(text, maxExcerpt)), Score: round(min(1, it.Score)), Origin: "log", Digest: it.Digest,
 			Prov: b.itemProv(i), Metadata: map[string]any{"pack_tokens": it.Tokens, "pack_score": it.Score}}
 		if it.Source != messages {
 			e.Origin = "file"

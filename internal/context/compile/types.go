@@ -20,23 +20,23 @@ type Prov struct {
 
 // Entry is one thing that a section of the pack holds.
 type Entry struct {
-	ID         string         `json:"id"`
-	Kind       string         `json:"kind,omitempty"` // of evidence: the pack's; of open loops: todo, missing, unanswered, call
-	Text       string         `json:"text"`
-	Score      float64        `json:"score"`
-	Origin     string         `json:"origin"` // authored, agent, derived, log
-	Status     string         `json:"status,omitempty"`
-	Severity   string         `json:"severity,omitempty"`
-	Weight     *float64       `json:"weight,omitempty"`
-	Check      string         `json:"check,omitempty"`
-	AppliesTo  []string       `json:"applies_to,omitempty"`
-	DependsOn  []string       `json:"depends_on,omitempty"`
-	MemoryID   string         `json:"memory_id,omitempty"`   // a line of facts.jsonl
-	DecisionID string         `json:"decision_id,omitempty"` // a line of decisions.jsonl
-	MissingID  string         `json:"missing_id,omitempty"`
-	Hash       string         `json:"hash,omitempty"`
-	Tokens     int            `json:"tokens"` // of Text
-	Metadata   map[string]any `json:"metadata,omitempty"`
+	ID         string   `json:"id"`
+	Kind       string   `json:"kind,omitempty"` // of evidence: the pack's; of open loops: todo, missing, unanswered, call
+	Text       string   `json:"text"`
+	Score      float64  `json:"score"`
+	Origin     string   `json:"origin"` // authored, agent, derived, log
+	Status     string   `json:"status,omitempty"`
+	Severity   string   `json:"severity,omitempty"`
+	Weight     *float64 `json:"weight,omitempty"`
+	Check      string   `json:"check,omitempty"`
+	AppliesTo  []string `json:"applies_to,omitempty"`
+	DependsOn  []string `json:"depends_on,omitempty"`
+	MemoryID   string   `json:"memory_id,omitempty"`   // a line of facts.jsonl
+	DecisionID string   `json:"decision_id,omitempty"` // a line of decisions.jsonl
+	MissingID  string   `json:"missing_id,omitempty"`
+	pack.Digest
+	Tokens   int            `json:"tokens"` // of Text
+	Metadata map[string]any `json:"metadata,omitempty"`
 	Prov
 }
 

@@ -108,7 +108,7 @@ func (b *builder) outRange(r swap.Range) {
 
 func (b *builder) omitRange(r swap.Range, s Scores, reason string) {
 	b.omitted = append(b.omitted, Omitted{Kind: "messages", Source: messagesFile, Range: r.String(), Tokens: b.w.wholeTokens(r), Estimated: true,
-		Hash: b.w.hash(r).String(), Score: s.sum(), Parts: s, Reason: reason, Path: swap.OpenPath(r.Ref())})
+		Digest: b.w.digest(r), Score: s.sum(), Parts: s, Reason: reason, Path: swap.OpenPath(r.Ref())})
 }
 
 // wholeTokens is what the records of r take when nothing is cut, markers included, by guesses.

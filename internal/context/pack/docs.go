@@ -18,6 +18,7 @@ type doc struct {
 	least              int    // with fewer it is left out rather than cut
 	scores             Scores
 	masked             []Masked // secrets that are not in text any more
+	asOf               int      // of a derived file: the records that it is made of; 0: text is what stands at path
 	hidden             bool     // it may say what the target must not see
 }
 
@@ -84,7 +85,7 @@ func (b *builder) derivedDocs(upTo int) ([]doc, error) {
 				share = max(share, smallDoc)
 			}
 			shown, masked := b.w.maskedDoc(string(text))
-			out = append(out, doc{kind: kind, source: "context/" + string(file), text: shown, share: share, least: least, scores: Scores{Authority: score}, masked: masked,
+			out = append(out, doc{kind: kind, source: "context/" + string(file), text: shown, share: share, least: least, scores: Scores{Authority: score}, masked: masked, asOf: upTo,
 				hidden: b.w.hidesAny(upTo, b.in.target())})
 		}
 	}
@@ -142,9 +143,12 @@ func (b *builder) placeOne(d doc, share int) int {
 		d.path = d.source
 	}
 	t := b.w.docText(d.text)
-	hash, total := t.hash, t.total
-	if d.whole != nil {
-		hash = b.sumOf(d.whole)
+	hash, total := Digest{Hash: t.hash}, t.total
+	switch {
+	case d.asOf > 0:
+		hash = Digest{AsOf: t.hash, Records: d.asOf}
+	case d.whole != nil:
+		hash.Hash = b.sumOf(d.whole)
 	}
 	if d.hidden || !b.in.sees(d.kind) {
 		b.omitFile(d, hash, total, outHidden)
@@ -171,7 +175,7 @@ func (b *builder) placeOne(d doc, share int) int {
 	}
 	start := len(b.page.out)
 	n := b.page.doc(title, text)
-	b.items = append(b.items, Item{Start: start, End: len(b.page.out), Kind: d.kind, Source: d.source, Tokens: n, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note, Masked: masked})
+	b.items = append(b.items, Item{Start: start, End: len(b.page.out), Kind: d.kind, Source: d.source, Tokens: n, Digest: hash, Score: d.scores.sum(), Parts: d.scores, Cut: kept < size, Path: d.path, Note: d.note, Masked: masked})
 	if kept < size {
 		b.omitFile(d, hash, size-kept, outLarge)
 	}
@@ -179,8 +183,8 @@ func (b *builder) placeOne(d doc, share int) int {
 }
 
 // omitFile lists d, or what is cut of it.
-func (b *builder) omitFile(d doc, hash string, tokens int, reason string) {
-	b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: tokens, Hash: hash, Score: d.scores.sum(), Parts: d.scores, Reason: reason, Path: d.path})
+func (b *builder) omitFile(d doc, hash Digest, tokens int, reason string) {
+	b.omitted = append(b.omitted, Omitted{Kind: d.kind, Source: d.source, Tokens: tokens, Digest: hash, Score: d.scores.sum(), Parts: d.scores, Reason: reason, Path: d.path})
 }
 
 // cutFile cuts a file's text to limit tokens, its own mark included: between lines, and in a file of JSON lines always so.

@@ -71,12 +71,12 @@ func (w *Workset) inputs(in Input) []Source {
 	var out []Source
 	add := func(name string, data []byte) {
 		if data != nil {
-			out = append(out, Source{Source: name, Bytes: int64(len(data)), Hash: swap.Sum(data).String()})
+			out = append(out, Source{Source: name, Bytes: int64(len(data)), Digest: hashOf(data)})
 		}
 	}
-	log := Source{Source: messagesFile, Records: w.Len(), Bytes: w.bytes, Hash: swap.Sum(nil).String()}
+	log := Source{Source: messagesFile, Records: w.Len(), Bytes: w.bytes, Digest: hashOf(nil)}
 	if w.Len() > 0 {
-		log.Hash = w.hash(swap.Range{A: 1, B: w.Len()}).String()
+		log.Digest = w.digest(swap.Range{A: 1, B: w.Len()})
 	}
 	out = append(out, log)
 	for _, f := range in.Pinned {

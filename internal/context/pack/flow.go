@@ -128,7 +128,7 @@ func (f *flow) leftOut(r *record.Record, i, tokens int, reason string) Omitted {
 		}
 	}
 	return Omitted{Kind: kindPart, Source: messagesFile, Range: strings.TrimPrefix(ref, "messages:"), Tokens: tokens,
-		Hash: swap.Sum([]byte(blockText(&r.Blocks[i]))).String(), Reason: reason, Path: swap.OpenPath(ref)}
+		Digest: hashOf([]byte(blockText(&r.Blocks[i]))), Reason: reason, Path: swap.OpenPath(ref)}
 }
 
 // marker returns the line before a block: "[12 user ann, 2026-01-02 10:00]", "[12.2 call Bash]", "[13 tool, result of 12.2]",

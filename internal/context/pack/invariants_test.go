@@ -93,12 +93,12 @@ func unaccountedRecords(w *Workset, _ Input, p *Pack, _ *readPage) error {
 		if err := count(it.Source, it.Range); err != nil {
 			return err
 		}
-		if it.Kind == "" || it.Source == "" || it.Score != it.Parts.sum() || it.Hash == "" && it.Kind != kindError {
+		if it.Kind == "" || it.Source == "" || it.Score != it.Parts.sum() || it.Value() == "" && it.Kind != kindError {
 			return fmt.Errorf("an item says too little: %+v", it)
 		}
 	}
 	for _, o := range p.Omitted {
-		if o.Reason == "" || o.Kind == "" || o.Source == "" || o.Path == "" || o.Hash == "" || o.Score != o.Parts.sum() {
+		if o.Reason == "" || o.Kind == "" || o.Source == "" || o.Path == "" || o.Value() == "" || o.Score != o.Parts.sum() {
 			return fmt.Errorf("an omission says too little: %+v", o)
 		}
 		if err := count(o.Source, o.Range); err != nil {
@@ -305,9 +305,13 @@ func unreadable(w *Workset, in Input, p *Pack, _ *readPage) error {
 	return nil
 }
 
-// otherBytes checks data, read at o's path, against o's hash. Derived files go on growing after what a pack showed of them.
+// otherBytes checks data, read at o's path, against o's digest. What a pack takes of a derived file is as of a record: the file
+// goes on growing after it.
 func otherBytes(w *Workset, o Omitted, data []byte) error {
-	if _, derived := derivedKind(o.Path); derived {
+	if o.AsOf != "" {
+		if _, derived := derivedKind(o.Path); !derived || o.Records < 1 || o.Records > w.Len() {
+			return fmt.Errorf("%s: as of record %d", o.Path, o.Records)
+		}
 		return nil
 	}
 	if o.Source != messagesFile || strings.Contains(o.Range, ".") {
@@ -324,7 +328,7 @@ func otherBytes(w *Workset, o Omitted, data []byte) error {
 		}
 		n++
 	}
-	if err != nil || n != r.B+1 || w.hash(r).String() != o.Hash {
+	if err != nil || n != r.B+1 || w.hash(r).String() != o.Value() {
 		return fmt.Errorf("%s: %d lines, %v", o.Path, n-r.A, err)
 	}
 	return nil

@@ -53,7 +53,7 @@ type Item struct {
 	Source string  `json:"source"`
 	Range  string  `json:"range,omitempty"` // records, as "12-18"
 	Tokens int     `json:"tokens"`          // as shown
-	Hash   string  `json:"hash"`            // of the source, whole
+	Digest         // of the source, whole
 	Score  float64 `json:"score"`
 	Parts  Scores  `json:"score_parts"`
 	Cut    bool    `json:"cut,omitempty"` // shown in part; Path shows it whole
@@ -79,12 +79,12 @@ type Omitted struct {
 	Range  string `json:"range,omitempty"` // records, or a block as "12.2"
 	Tokens int    `json:"tokens"`          // what it would take
 	// Estimated says that Tokens is a guess, as for records far back: all else is counted.
-	Estimated bool    `json:"tokens_estimated,omitempty"`
-	Hash      string  `json:"hash"`
-	Score     float64 `json:"score"`
-	Parts     Scores  `json:"score_parts"`
-	Reason    string  `json:"reason"`
-	Path      string  `json:"path"` // where cat shows it whole, under the session
+	Estimated bool `json:"tokens_estimated,omitempty"`
+	Digest
+	Score  float64 `json:"score"`
+	Parts  Scores  `json:"score_parts"`
+	Reason string  `json:"reason"`
+	Path   string  `json:"path"` // where cat shows it whole, under the session
 }
 
 // Scores are the parts of a score, which is their sum.
@@ -108,7 +108,7 @@ type Source struct {
 	Source  string `json:"source"`
 	Records int    `json:"records,omitempty"`
 	Bytes   int64  `json:"bytes"`
-	Hash    string `json:"hash"`
+	Digest
 }
 
 // The kinds of items. Those of context-runtime-abi, and "missing" and "error" for what could not be shown.

@@ -117,7 +117,7 @@ func (b *builder) run(title, kind string, recs []int) error {
 // item accounts for records that stand in one unbroken run.
 func (b *builder) item(kind string, recs []shownRecord) {
 	r := swap.Range{A: recs[0].n, B: recs[len(recs)-1].n}
-	it := Item{Kind: kind, Source: messagesFile, Range: r.String(), Hash: b.w.hash(r).String(), Path: swap.OpenPath(r.Ref()),
+	it := Item{Kind: kind, Source: messagesFile, Range: r.String(), Digest: b.w.digest(r), Path: swap.OpenPath(r.Ref()),
 		Start: recs[0].start, End: recs[len(recs)-1].end}
 	for _, s := range recs {
 		it.Tokens += s.tokens

@@ -87,7 +87,7 @@ func (b *builder) summaryHash() string {
 	}
 	for _, in := range b.in.Pack.Inputs {
 		if in.Source == messages {
-			return in.Hash
+			return in.Value()
 		}
 	}
 	return ""

@@ -69,7 +69,7 @@ func (b *builder) itemEvents(h *happened) {
 	before := map[string]string{}
 	if b.in.Before != nil {
 		for _, it := range b.in.Before.Items {
-			before[b.idOf(&it)] = it.Hash
+			before[b.idOf(&it)] = it.Value()
 		}
 	}
 	now := map[string]bool{}
@@ -79,7 +79,7 @@ func (b *builder) itemEvents(h *happened) {
 		old, was := before[item]
 		if !was {
 			h.tell("context.item.added", item, "", map[string]any{"tokens": p.Tokens})
-		} else if old != p.Hash {
+		} else if old != p.Value() {
 			h.tell("context.item.updated", item, "", map[string]any{"tokens": p.Tokens})
 		}
 	}

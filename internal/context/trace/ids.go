@@ -19,7 +19,7 @@ func id(prefix string, parts ...string) string {
 func ContextID(session, target string, p *pack.Pack, in pack.Input) string {
 	parts := []string{session, target, strconv.Itoa(in.Budget), strconv.Itoa(in.Reserve), in.Query}
 	for _, s := range p.Inputs {
-		parts = append(parts, s.Source, s.Hash)
+		parts = append(parts, s.Source, s.Value())
 	}
 	return id("ctx", append(parts, swap.Sum(p.Markdown).String())...)
 }

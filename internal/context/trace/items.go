@@ -2,6 +2,7 @@ package trace
 
 import (
 	"errors"
+	"maps"
 	"strings"
 
 	"ctxfs/internal/context/pack"
@@ -39,7 +40,7 @@ func (b *builder) items() error {
 		o := &b.in.Pack.Omitted[i]
 		of := b.cutOf(o)
 		it := b.omitted(o, of)
-		it.SourceRefs = add(b.rangeSource(o.Source, o.Range, o.Hash, o.Path))
+		it.SourceRefs = add(b.rangeSource(o.Source, o.Range, o.Digest, o.Path))
 		b.all = append(b.all, it)
 		b.out = append(b.out, omission(it.ItemID, o.Reason))
 		if of != "" {
@@ -66,8 +67,9 @@ func (b *builder) selected(p *pack.Item) (Item, []Source, error) {
 		ItemID: b.idOf(p), Kind: contextKind(p.Kind), Title: title(p.Kind, p.Source, p.Range), Mode: mode(p.Kind),
 		ContentRef: b.in.File, MimeType: mimeType(p.Source), Tokens: p.Tokens, Bytes: p.End - p.Start, RedactionState: "none", Visibility: b.targets(p.Kind),
 		Trust: trust(p.Kind, p.Source, b.in.Input.Authored), Priority: p.Score,
-		Metadata: map[string]any{"kind": p.Kind, "source": p.Source, "score_parts": p.Parts, "hash": p.Hash, "selected": true},
+		Metadata: map[string]any{"kind": p.Kind, "source": p.Source, "score_parts": p.Parts, "selected": true},
 	}
+	maps.Copy(it.Metadata, p.Fields())
 	if p.Path != "" {
 		it.Metadata["path"] = p.Path
 	}
@@ -79,14 +81,14 @@ func (b *builder) selected(p *pack.Item) (Item, []Source, error) {
 	}
 	r, err := swap.ParseRange(p.Range)
 	if p.Source != messages || err != nil {
-		return it, []Source{b.rangeSource(p.Source, p.Range, p.Hash, p.Path)}, nil
+		return it, []Source{b.rangeSource(p.Source, p.Range, p.Digest, p.Path)}, nil
 	}
 	it.Metadata["range"] = p.Range
-	return b.records(it, r, p.Hash)
+	return b.records(it, r, p.Digest)
 }
 
 // records adds what is known of the records of an item.
-func (b *builder) records(it Item, r swap.Range, hash string) (Item, []Source, error) {
+func (b *builder) records(it Item, r swap.Range, hash pack.Digest) (Item, []Source, error) {
 	whole := b.rangeSource(messages, r.String(), hash, swap.OpenPath(r.Ref()))
 	first, err := b.in.Input.History.Record(r.A)
 	if err != nil && !errors.Is(err, record.ErrNotObject) {
@@ -130,8 +132,9 @@ func (b *builder) omitted(o *pack.Omitted, of string) Item {
 		ItemID: b.itemID(o.Kind, o.Source, o.Range+of), Kind: contextKind(o.Kind), Title: title(o.Kind, o.Source, o.Range), Mode: mode(o.Kind),
 		ContentRef: o.Path, MimeType: mimeType(o.Source), Tokens: o.Tokens, RedactionState: "none", Visibility: b.targets(o.Kind),
 		Trust: trust(o.Kind, o.Source, b.in.Input.Authored), Priority: o.Score,
-		Metadata: map[string]any{"kind": o.Kind, "source": o.Source, "score_parts": o.Parts, "hash": o.Hash, "selected": false, "path": o.Path},
+		Metadata: map[string]any{"kind": o.Kind, "source": o.Source, "score_parts": o.Parts, "selected": false, "path": o.Path},
 	}
+	maps.Copy(it.Metadata, o.Fields())
 	if o.Range != "" {
 		it.Metadata["range"] = o.Range
 	}

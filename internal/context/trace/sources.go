@@ -17,14 +17,20 @@ func (b *builder) sourceID(uri, selector string) string {
 	return SourceID(b.in.Session.ID, uri, selector)
 }
 
-// rangeSource is where an item of the pack comes from: a file, or a range of records of the log. The digest of a range is
-// that of pack.json ("hash"): a hash tree over its lines, which is why it is called so; each record has one of its bytes.
-func (b *builder) rangeSource(source, rng, hash, path string) Source {
-	s := Source{SourceID: b.sourceID(source, rng), URI: source, Kind: sourceKind(source), Digest: hash, Authority: authority(source, b.in.Input.Authored),
+// rangeSource is where an item of the pack comes from: a file, or a range of records of the log. Its digest is that of pack.json.
+// digest_of says of what it is when not of the bytes that uri and selectors name.
+func (b *builder) rangeSource(source, rng string, hash pack.Digest, path string) Source {
+	s := Source{SourceID: b.sourceID(source, rng), URI: source, Kind: sourceKind(source), Digest: hash.Value(), Authority: authority(source, b.in.Input.Authored),
 		RetrievedAt: b.in.Created}
 	if source != messages || rng == "" {
 		if derived(source) && s.Authority == "derived" {
 			s.Provenance = b.logSource()
+		}
+		switch {
+		case hash.AsOf != "":
+			s.Metadata = map[string]any{"digest_of": fmt.Sprintf("the file as records 1-%d make it", hash.Records)}
+		case path != "" && path != source:
+			s.Metadata = map[string]any{"path": path, "digest_of": "the bytes at metadata.path"}
 		}
 		return s
 	}
@@ -36,7 +42,10 @@ func (b *builder) rangeSource(source, rng, hash, path string) Source {
 	s.Selector = &Selector{Type: "line_range", Start: ptr(r.A), End: ptr(r.B)}
 	// RFC 5147 counts the places between lines, from 0.
 	s.Selectors = []Selector{{Type: "FragmentSelector", ConformsTo: "http://tools.ietf.org/rfc/rfc5147", Value: fmt.Sprintf("line=%d,%d", r.A-1, r.B)}}
-	s.Metadata = map[string]any{"path": path, "digest_of": "the lines, as a hash tree: see docs/formats.md"}
+	s.Metadata = map[string]any{"path": path}
+	if hash.Tree != "" {
+		s.Metadata["digest_of"] = "the lines, as a hash tree: see docs/formats.md"
+	}
 	if isBlock {
 		s.Selector = &Selector{Type: "message_part", Value: lines + "." + block}
 		s.Metadata["digest_of"] = "the text of the block"
@@ -113,7 +122,7 @@ func systemOf(name string) string {
 // inputSource is something that the pack is a function of.
 func (b *builder) inputSource(in pack.Source) Source {
 	if in.Source == messages {
-		s := b.rangeSource(messages, fmt.Sprintf("1-%d", in.Records), in.Hash, messages)
+		s := b.rangeSource(messages, fmt.Sprintf("1-%d", in.Records), in.Digest, messages)
 		s.SourceID = b.logSource()[0]
 		if in.Records == 0 {
 			s.Selector, s.Selectors = nil, nil
@@ -126,8 +135,13 @@ func (b *builder) inputSource(in pack.Source) Source {
 	if in.Source == "query" {
 		uri, kind = b.in.File, "query"
 	}
-	return Source{SourceID: b.sourceID(in.Source, "whole"), URI: uri, Kind: kind, Digest: in.Hash, Authority: "authored", RetrievedAt: b.in.Created,
-		Selectors: []Selector{bytesOf(0, in.Bytes)}}
+	s := Source{SourceID: b.sourceID(in.Source, "whole"), URI: uri, Kind: kind, Digest: in.Value(), Authority: "authored", RetrievedAt: b.in.Created}
+	if kind == "query" {
+		s.Metadata = map[string]any{"digest_of": "the query"}
+	} else {
+		s.Selectors = []Selector{bytesOf(0, in.Bytes)}
+	}
+	return s
 }
 
 // logSource names the log, as far as the pack read it.
