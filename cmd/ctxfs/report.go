@@ -21,9 +21,11 @@ func newReport() *cobra.Command {
 	var opt session.PackFile
 	var steps int
 	cmd := &cobra.Command{
-		Use: "report SESSION", Short: "write a page of HTML about a session's context window over time",
-		Long: `Write one self-contained page of HTML: how full the window was at each request of the user's and at records between, what entered and left
-it and why, what tool outputs take in the log and in the window, and when it was compacted.`,
+		Use: "report SESSION", Short: "write a page of HTML about a session's context packs over time",
+		Long: `Write one self-contained page of HTML: the packs that ctxfs builds at each request of the user's and at records between, how full they
+are, what entered and left them and why, what tool outputs take in the log and in the pack, and when it was compacted. Of a session that was imported these
+packs are not what the model saw: the page says so. Beside them it draws the tokens that the model's API counted, where records have a "usage". Secrets are
+masked.`,
 		Example: "  ctxfs report . -o report.html\n  ctxfs report /ctx/home/1000/agent/coder/session/fix-42 --budget 8000 --steps 200 -o report.html", Args: exactArgs(1),
 		PreRunE: func(*cobra.Command, []string) error {
 			return errors.Join(isWithin("--steps", steps, 1, 2000), isWithin("--budget", opt.Budget, 0, session.MaxBudget))

@@ -24,6 +24,7 @@ var pageJS string
 const (
 	chartWidth, chartHeight = 1000.0, 240.0
 	toolsHeight             = 90.0
+	usageHeight             = 140.0
 )
 
 // Render writes the page. What the log says is text in it, never markup; the page may load and run nothing but its own script.
@@ -35,7 +36,7 @@ func (s *Story) Render(w io.Writer) error {
 	hash := sha256.Sum256([]byte(pageJS))
 	return t.Execute(w, page{Story: s, CSS: template.CSS(pageCSS), JS: template.JS(pageJS), // #nosec G203 -- our own files
 		Policy: "default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
-		Bars:   s.bars(), Kinds: s.kinds(), Marks: s.marks(), Budget: s.budgetLine(), Tools: s.toolLines(), Last: s.last()})
+		Bars:   s.bars(), Kinds: s.kinds(), Marks: s.marks(), Budget: s.budgetLine(), Tools: s.toolLines(), Last: s.last(), Spent: s.Spent(), Calls: s.calls()})
 }
 
 // page is what the template is given.
@@ -50,6 +51,8 @@ type page struct {
 	Budget string
 	Tools  [2]string
 	Last   Step
+	Spent  Spent
+	Calls  []call
 }
 
 // bar is one step in the chart.

@@ -24,7 +24,7 @@ func log(t *testing.T, records int) *record.Memory {
 		case 2:
 			fmt.Fprintf(&b, `{"role":"tool","tool_call_id":"c","content":"%s"}`+"\n", strings.Repeat("x", 1000))
 		default:
-			fmt.Fprintf(&b, `{"role":"assistant","content":"say %d"}`+"\n", i)
+			fmt.Fprintf(&b, `{"role":"assistant","content":"say %d","usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"output_tokens":%d}}`+"\n", i, i, i*50, i*2)
 		}
 	}
 	return record.NewMemory([]byte(b.String()))

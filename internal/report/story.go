@@ -14,6 +14,8 @@ type Story struct {
 	Records        int
 	Steps          []Step
 	Compactions    []Compaction
+	Usage          []Usage
+	Imported       string // the format of the log that the session was imported from; "" when its records name none
 	mask           func(text string) string
 }
 
@@ -37,6 +39,9 @@ func Tell(agent, session string, log *record.Memory, events []byte, at []int, pa
 			return nil, err
 		}
 		times = append(times, r.Time)
+		if err := s.look(log, n); err != nil {
+			return nil, err
+		}
 		if b := toolBytes(&r); b > 0 {
 			tools[n] = b
 			sum += b
@@ -51,6 +56,21 @@ func Tell(agent, session string, log *record.Memory, events []byte, at []int, pa
 	}
 	s.addEvents(events, times)
 	return s, nil
+}
+
+// look reads what the line of record n has beside the message.
+func (s *Story) look(log *record.Memory, n int) error {
+	line, err := log.Raw(n)
+	if err != nil {
+		return err
+	}
+	if u, ok := usageOf(line, n); ok {
+		s.Usage = append(s.Usage, u)
+	}
+	if s.Imported == "" {
+		s.Imported = s.mask(record.ParseIDs(line).Format)
+	}
+	return nil
 }
 
 // add makes a step of a record and the pack at it.

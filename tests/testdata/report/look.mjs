@@ -21,6 +21,9 @@ try {
   const box = await bars[bars.length - 1].boundingBox();
   assert(box.height > 50 && box.width > 2, JSON.stringify(box));
 
+  const used = await tab.$$eval(".usage rect", (all) => all.map((r) => r.getBoundingClientRect().height));
+  assert(used.length >= 2 && Math.max(...used) > 50, `usage ${used}`);
+
   // by keyboard alone: to the chart, along it, into a step, and back with the link that skips it
   const focused = () => tab.evaluate(() => document.activeElement.getAttribute("href") ?? document.activeElement.parentElement.id);
   await tab.keyboard.press("Tab");
