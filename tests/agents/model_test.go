@@ -193,6 +193,8 @@ func task(tools []string, n string) (string, map[string]any) {
 		if slices.Contains(tools, name) {
 			if name == "task" {
 				in["subagent_type"] = "general"
+			} else {
+				in["run_in_background"] = false // its answer is the call's result
 			}
 			return name, in
 		}

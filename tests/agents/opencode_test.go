@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestOpenCode imports what OpenCode exports, after each of several turns: with a subagent, a resume and a fork.
+// TestOpenCode follows OpenCode's database over several turns, a subagent, a resume and a fork, and imports what OpenCode exports.
 func TestOpenCode(t *testing.T) {
 	l := newLab(t, "opencode-linux-ARCH-baseline/bin/opencode", "opencode-linux-ARCH/bin/opencode")
 	must(t, os.MkdirAll(filepath.Join(l.home, ".config/opencode"), 0o700))
@@ -30,15 +30,11 @@ func TestOpenCode(t *testing.T) {
 		return name
 	}
 	id := ask("turn-1 [[run 1]] [[run 2 3]]")
-	l.ctxfs("import", export(id))
-	l.has("opencode", id, l.model.tokens(""))
 	ask("--session", id, "turn-2 [[task 4]] [[run 5]]")
-	log := export(id)
-	l.ctxfs("import", log)
-	l.has("opencode", id, l.model.tokens(""))
-	fork := export(ask("--session", id, "--fork", "turn-3 [[run 6]]"))
-	l.ctxfs("import", fork)
-	l.has("opencode", nameOf(fork), l.model.tokens(""))
-	l.finished("opencode", log)
-	l.finished("opencode", fork)
+	before := l.model.tokens("")
+	fork := ask("--session", id, "--fork", "turn-3 [[run 6]]")
+	l.has("opencode", id, before)
+	l.has("opencode", fork, l.model.tokens(""))
+	l.finished("opencode", export(id))
+	l.finished("opencode", export(fork))
 }
