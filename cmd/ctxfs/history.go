@@ -145,7 +145,7 @@ func newHistory() *cobra.Command {
 	var asJSON, more bool
 	cmd := &cobra.Command{
 		Use: "history AGENT", Short: "show the messages of an agent's session",
-		Long: "Show the messages of an agent's session, as the log has them. Secrets are not masked: what ctxfs pack and latest print is.",
+		Long:    "Show the messages of an agent's session, as the log has them. Secrets are not masked: what ctxfs pack and latest print is.",
 		PreRunE: func(*cobra.Command, []string) error { return isWithin("--last", last, 0, math.MaxInt32) },
 		Example: "  ctxfs history coder\n  ctxfs history coder --session fix-42 -n 20\n  ctxfs history coder -n 5 --follow\n  ctxfs history coder --json | jq -r .role", Args: exactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
