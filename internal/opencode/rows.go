@@ -222,11 +222,11 @@ func (m *message) export() (json.RawMessage, error) {
 		Parts []json.RawMessage `json:"parts"`
 	}{Parts: []json.RawMessage{}}
 	var err error
-	if out.Info, err = with(m.data, "id", m.id, "sessionID", m.session); err != nil {
+	if out.Info, err = with(m.data, member{"id", m.id}, member{"sessionID", m.session}); err != nil {
 		return nil, fmt.Errorf("message %s: %w", m.id, err)
 	}
 	for _, p := range m.parts {
-		data, err := with(p.data, "id", p.id, "sessionID", m.session, "messageID", m.id)
+		data, err := with(p.data, member{"id", p.id}, member{"sessionID", m.session}, member{"messageID", m.id})
 		if err != nil {
 			return nil, fmt.Errorf("part %s: %w", p.id, err)
 		}
@@ -244,22 +244,25 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
+// member is one of a JSON object, whose value is a string.
+type member struct{ name, value string }
+
 // with appends members to an object.
-func with(object json.RawMessage, members ...string) (json.RawMessage, error) {
+func with(object json.RawMessage, members ...member) (json.RawMessage, error) {
 	object = bytes.TrimSpace(object)
 	if len(object) < 2 || object[0] != '{' || !json.Valid(object) {
 		return nil, errors.New("its data is not a JSON object")
 	}
 	b := bytes.Clone(object[:len(object)-1])
-	for i := 0; i < len(members); i += 2 {
-		value, err := json.Marshal(members[i+1])
+	for _, m := range members {
+		value, err := json.Marshal(m.value)
 		if err != nil {
 			return nil, err
 		}
 		if len(bytes.TrimSpace(b)) > 1 {
 			b = append(b, ',')
 		}
-		b = append(append(append(append(b, '"'), members[i]...), '"', ':'), value...)
+		b = append(append(append(append(b, '"'), m.name...), '"', ':'), value...)
 	}
 	return append(b, '}'), nil
 }
