@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,7 +23,7 @@ func newStatus() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return showStatus(cmd, points, asJSON)
+			return showStatus(cmd, points, len(args) == 0, asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON: a list of mounts")
@@ -49,15 +50,18 @@ func statusPoints(args []string) ([]string, error) {
 	return points, nil
 }
 
-// showStatus shows every mount that answers, and tells of the others: they may be stale, or another user's.
-func showStatus(cmd *cobra.Command, points []string, asJSON bool) error {
+// showStatus shows every mount that answers, and reports the others: they may be stale, or another user's. Of mounts that
+// were listed, one that was unmounted since is left out.
+func showStatus(cmd *cobra.Command, points []string, listed, asJSON bool) error {
 	out := cmd.OutOrStdout()
 	all := []map[string]any{}
 	var errs []error
 	for _, p := range points {
 		kv, text, err := oneStatus(p)
 		if err != nil {
-			errs = append(errs, err)
+			if !listed || !unmounted(p) {
+				errs = append(errs, err)
+			}
 			continue
 		}
 		if !asJSON && len(all) > 0 {
@@ -72,6 +76,12 @@ func showStatus(cmd *cobra.Command, points []string, asJSON bool) error {
 		errs = append(errs, printJSON(out, all))
 	}
 	return errors.Join(errs...)
+}
+
+// unmounted reports whether no ctxfs is mounted at point. What cannot be found out counts as no.
+func unmounted(point string) bool {
+	list, err := mounts.List()
+	return err == nil && !slices.ContainsFunc(list, func(m mounts.Mount) bool { return m.Point == point })
 }
 
 // answerWait is how long a mount may take to say what it is.
