@@ -208,17 +208,7 @@ func (l *Log) commit(lines []byte, count int, w *Writer) error {
 			return err
 		}
 	}
-	if w == nil || w.journal == nil {
-		return l.write(lines, count, w)
-	}
-	w.journal.Begin(l.size.Load(), len(lines))
-	err := l.write(lines, count, w)
-	w.journal.End(err == nil)
-	return err
-}
-
-// write puts so many lines at the end of the file; mu is held.
-func (l *Log) write(lines []byte, count int, w *Writer) error {
+	w.intend(l.size.Load(), len(lines))
 	n := 0
 	err := thread.As(l.owner, func() (err error) {
 		n, err = writeFull(l.f, lines)
@@ -226,13 +216,16 @@ func (l *Log) write(lines []byte, count int, w *Writer) error {
 	})
 	if err != nil {
 		l.rest.Store(n > 0)
-		return errors.Join(err, l.takeBack())
+		err = errors.Join(err, l.takeBack())
+		w.settle(false)
+		return err
 	}
 	l.size.Add(int64(len(lines)))
 	l.lines.Add(int64(count))
 	if l.tally != nil && w != nil {
 		l.tally.Add(count, len(lines))
 	}
+	w.settle(true)
 	return nil
 }
 

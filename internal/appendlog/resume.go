@@ -43,6 +43,20 @@ func (w *Writer) begin(lines []byte) []byte {
 	return rest
 }
 
+// intend has the journal of w, which may be nil, record a commit that begins.
+func (w *Writer) intend(at int64, n int) {
+	if w != nil && w.journal != nil {
+		w.journal.Begin(at, n)
+	}
+}
+
+// settle has the journal of w, which may be nil, record the outcome of a commit.
+func (w *Writer) settle(written bool) {
+	if w != nil && w.journal != nil {
+		w.journal.End(written)
+	}
+}
+
 // clear drops the unfinished line.
 func (w *Writer) clear() {
 	w.partial = nil

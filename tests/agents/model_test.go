@@ -137,7 +137,7 @@ func (m *model) answer(list []message, tools []string) answer {
 		m.replies--
 		return answer{text: "a title"} // a request beside the conversation
 	case strings.HasPrefix(last, "Another language model"): // Codex goes on from its summary
-	case summary.MatchString(last) && !step.MatchString(last):
+	case summary.MatchString(last) && (len(tools) == 0 || !step.MatchString(last)): // pi sums up a step's turn too
 		m.sums = append(m.sums, a.text)
 		a.text = "<summary>" + a.text + " sums it up</summary>"
 	case at >= 0:
