@@ -233,7 +233,8 @@ func TestHeld(t *testing.T) {
 		{"m2", `{"role":"assistant","time":{"created":1}}`, []string{text}, 1, true},
 		{"m2", `{"role":"assistant","time":{"created":1}}`, []string{text, call("pending")}, 1, true},
 		{"m2", `{"role":"assistant","time":{"created":1},"finish":"tool-calls"}`, []string{text, call("running")}, 1, true},
-		{"m2", `{"role":"assistant","time":{"created":1},"finish":"tool-calls"}`, []string{text, call("completed")}, 2, false},
+		{"m2", `{"role":"assistant","time":{"created":1},"finish":"tool-calls"}`, []string{text, call("completed")}, 1, true},
+		{"m2", `{"role":"assistant","time":{"created":1,"completed":2},"finish":"tool-calls"}`, []string{text, call("completed")}, 2, false},
 		{"m3", `{"role":"assistant","time":{"created":1},"error":{"name":"x"}}`, nil, 3, false},
 		{"m4", `{"role":"assistant","time":{"created":1,"completed":2}}`, []string{text}, 4, false},
 	} {

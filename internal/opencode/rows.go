@@ -190,13 +190,13 @@ func readMessages(tx *sql.Tx, session string) ([]message, error) {
 	return list, errors.Join(rows.Err(), rows.Close())
 }
 
-// complete reports whether neither the message nor its parts change any more: an answer ended, each call has its result.
+// complete reports whether neither the message nor its parts change any more: an answer ended, each call has its result. OpenCode
+// notes why an answer ended (finish) before it notes when (time.completed).
 func (m *message) complete() bool {
 	var info struct {
-		Role   string
-		Finish string
-		Error  json.RawMessage
-		Time   struct{ Completed int64 }
+		Role  string
+		Error json.RawMessage
+		Time  struct{ Completed int64 }
 	}
 	if json.Unmarshal(m.data, &info) != nil {
 		return true // it is what it is
@@ -212,7 +212,7 @@ func (m *message) complete() bool {
 			return false
 		}
 	}
-	return info.Finish != "" || info.Time.Completed > 0 || len(info.Error) > 0
+	return info.Time.Completed > 0 || len(info.Error) > 0
 }
 
 // export writes a message as an export has it: the ids are members of the data.
