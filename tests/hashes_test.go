@@ -194,6 +194,7 @@ func (h *hashWalk) read(name string) {
 // Where a generated file names a path and a hash, the bytes at that path have that hash: with and without masks, after something was
 // shown, after more was appended, with what stands beside the log.
 func TestHashes(t *testing.T) {
+	notUnderRace(t)
 	mt := newMount(t, "--budget", "3000")
 	var dirs []string
 	for _, f := range append(sampleLogs(t), realSmallLogs(t)...) {

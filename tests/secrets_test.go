@@ -218,6 +218,7 @@ func (l *spill) said(t *testing.T, dir string, args ...string) {
 // Secrets of every kind that the rules know are in nothing that is made of a session: in no generated file, in no answer of a command or of
 // the MCP server.
 func TestSecretsOfEveryKind(t *testing.T) {
+	notUnderRace(t)
 	mt := newMount(t, "--budget", "30000")
 	l := newLeaks(t)
 	dir := mt.session("kinds")
@@ -268,6 +269,7 @@ func cuts() [][]int {
 
 // A secret that stands where a text is cut, or that has lines as sentences do, does not show a part of itself.
 func TestSecretsAtCuts(t *testing.T) {
+	notUnderRace(t)
 	mt := newMount(t, "--budget", "30000")
 	l := newLeaks(t)
 	word := strings.Repeat("aB3dE5gH7j", 4)[:36]
@@ -298,6 +300,7 @@ func TestSecretsAtCuts(t *testing.T) {
 
 // What stands beside the log has secrets too: in gaps, events, notes, what was imported and what is written for the compiler.
 func TestSecretsBesideTheLog(t *testing.T) {
+	notUnderRace(t)
 	mt := newMount(t, "--budget", "30000")
 	l := newLeaks(t)
 	dir := mt.session("beside")
