@@ -13,7 +13,13 @@ import (
 // A store that is moved while it is mounted stays the store of the mount when its worker dies: appends go on into it, and no
 // empty store takes its place.
 func TestStoreMoved(t *testing.T) {
-	m := newMount(t)
+	var m *mount
+	t.Cleanup(func() { // the daemon has ended, and what it printed is complete
+		if !strings.Contains(m.log.String(), "is not at its path any more") {
+			t.Errorf("the daemon said %q", m.log)
+		}
+	})
+	m = newMount(t)
 	log := m.session("s") + "/messages.jsonl"
 	add(t, log, message("user", "before"))
 	old := m.store
@@ -31,9 +37,6 @@ func TestStoreMoved(t *testing.T) {
 	}
 	if _, err := os.Lstat(old); !os.IsNotExist(err) {
 		t.Errorf("there is something at the old path: %v", err)
-	}
-	if !strings.Contains(m.log.String(), "is not at its path any more") {
-		t.Errorf("the daemon said %q", m.log)
 	}
 }
 
