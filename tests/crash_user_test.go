@@ -61,11 +61,9 @@ done; echo $i`, stop, m.point, alice+i))
 	}
 }
 
-// What an ordinary user has open stays open when workers die, although its mode, or the folder that it is in, would not let
-// the user open it again.
-func TestWorkerKilledUnreadable(t *testing.T) {
-	point, store := userMount(t)
-	do := func(name string, args ...string) string {
+// byNobody returns a function that runs a command as an ordinary user, and returns what it printed.
+func byNobody(t *testing.T) func(name string, args ...string) string {
+	return func(name string, args ...string) string {
 		t.Helper()
 		out, err := asNobody(name, args...).CombinedOutput()
 		if err != nil {
@@ -73,6 +71,13 @@ func TestWorkerKilledUnreadable(t *testing.T) {
 		}
 		return strings.TrimSpace(string(out))
 	}
+}
+
+// What an ordinary user has open stays open when workers die, although its mode, or the folder that it is in, would not let
+// the user open it again.
+func TestWorkerKilledUnreadable(t *testing.T) {
+	point, store := userMount(t)
+	do := byNobody(t)
 	do(program, "mount", point, "--store", store, "--background")
 	defer func() { do(program, "umount", point) }()
 	root := fmt.Sprintf("%s/home/%d/agent/coder/root", point, nobody)
@@ -115,14 +120,7 @@ exec 3>&- 4>&-; chmod 700 closed; chmod 600 closed/file; cat readonly closed/fil
 // git commits in an ordinary user's mount while workers die: it writes objects of mode 0444.
 func TestWorkerKilledGit(t *testing.T) {
 	point, store := userMount(t)
-	do := func(name string, args ...string) string {
-		t.Helper()
-		out, err := asNobody(name, args...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("%s %v: %v\n%s", name, args, err, out)
-		}
-		return strings.TrimSpace(string(out))
-	}
+	do := byNobody(t)
 	if _, err := exec.LookPath("git"); err != nil {
 		skip(t, "no git here: apt-get install git")
 	}
