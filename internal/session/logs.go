@@ -137,14 +137,14 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	}
 	if !there { // a session that was made by hand, or the first use since it was archived
 		if err := x.emptyLog(rel, perm, own); errors.Is(err, unix.EROFS) {
-			return x.readOnlyLog(name, err)
+			return x.readOnlyLog(name, prefix, err)
 		} else if err != nil {
 			return nil, err
 		}
 	}
 	f, err := x.store.dir.OpenFile(rel, unix.O_RDWR|unix.O_APPEND|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.EROFS) { // the disk turned read-only: what is there can be read
-		return x.readOnlyLog(name, err)
+		return x.readOnlyLog(name, prefix, err)
 	}
 	if err != nil {
 		return nil, err
@@ -178,8 +178,12 @@ func (x *Session) recoverLog(name string) (*appendlog.Log, error) {
 	return l, nil
 }
 
-// readOnlyLog opens a log that can be read, and that refuses appends with the error why until it is opened again.
-func (x *Session) readOnlyLog(name string, why error) (*appendlog.Log, error) {
+// readOnlyLog opens a log that can be read, and that refuses appends with the error why until it is opened again. It closes
+// prefix, which may be nil: the log is looked up once more.
+func (x *Session) readOnlyLog(name string, prefix appendlog.Prefix, why error) (*appendlog.Log, error) {
+	if prefix != nil {
+		_ = prefix.Close() // it was only read
+	}
 	l, err := x.viewLog(name)
 	if err == nil {
 		l.Refuse(why)
